@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def between(answer: Number, expected: Value | None, *, low: float, high: float) -> Verdict:
     """A number from `low` to `high`, both included."""
     del expected  # the bounds say all there is to expect
+    if low > high:
+        message = f"no number is from {low:,} to {high:,}: 'low' is the smaller one"
+        raise ValueError(message)
     facts = {"got": shown(answer), "allowed": f"{low:,} to {high:,}"}
     if answer.value < _exact(low):
         return incorrect(f"got {shown(answer)}, which is below {low:,}", **facts)

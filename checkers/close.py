@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
@@ -34,8 +34,8 @@ def close(
     answer: Number | Array | Mapping[str, Array],
     expected: Value,
     *,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
+    rtol: Annotated[float, {"minimum": 0}] = 1e-5,
+    atol: Annotated[float, {"minimum": 0}] = 1e-8,
     others: Literal["wrong", "allowed"] = "wrong",
 ) -> Verdict:
     """Every element within the tolerance: abs(got - expected) <= atol + rtol * abs(expected).

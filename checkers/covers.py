@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from labgrade.values import Table, show
 from labgrade.verdict import Verdict, correct, incorrect, partial
@@ -25,9 +25,9 @@ def covers(
     answer: Table | Findings,
     expected: Value | None,
     *,
-    columns: list[str],
-    least: list[int],
-    ends: list[float] | None = None,
+    columns: Annotated[list[Annotated[str, {"format": "column"}]], {"minItems": 1, "uniqueItems": True}],
+    least: list[Annotated[int, {"minimum": 1}]],
+    ends: Annotated[list[float], {"minItems": 2, "maxItems": 2}] | None = None,
 ) -> Verdict:
     """A table with a row for each combination of the values of some columns; the credit is the share that is there.
 
@@ -36,6 +36,7 @@ def covers(
     counts as a value of which all combinations are missing.
     """
     del expected  # the table's own values are what has to be combined
+    _refuse_contradictions(columns, least, ends)
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
     return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends))
@@ -57,14 +58,24 @@ def _covered(runs: Table, columns: list[str], least: list[int], ends: list[float
     lacking = [each for each in product(*values) if each not in there]
     if not (lacking or short):
         return correct(f"all {prod(map(len, values)):,} combinations of {listed(columns)} are there")
-    named = [
-        " with ".join(f"{column} {show(value)}" for column, value in zip(columns, each, strict=True))
-        for each in lacking
-    ]
+    named = [" with ".join(map(_said, columns, each)) for each in lacking]
     at_ends = len(short) * prod(map(len, values[1:]))
     missing, total = len(lacking) + at_ends, prod(map(len, values)) + at_ends
     reason = f"{of_all_parts(missing, total, 'combinations', 'is', 'are')} missing: {listed([*short, *named])}"
     return partial(Fraction(total - missing, total), reason)
+
+
+def _said(column: str, value: Fraction) -> str:
+    return f"{column} {show(value)}"
+
+
+def _refuse_contradictions(columns: list[str], least: list[int], ends: list[float] | None) -> None:
+    if len(columns) != len(least):
+        message = f"'least' has one number for each of 'columns': {len(columns)}, not {len(least)}"
+        raise ValueError(message)
+    if ends and ends[0] >= ends[1]:
+        message = f"'ends' go from the smaller number to the larger, not from {ends[0]:g} to {ends[1]:g}"
+        raise ValueError(message)
 
 
 def _beyond(values: list[Fraction], ends: list[float]) -> list[str]:

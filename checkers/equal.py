@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect, partial
@@ -22,7 +22,9 @@ CUT_NOT_ROUNDED = Fraction(1, 2)
 _NOTHING = Fraction(0)
 
 
-def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int = 3) -> Verdict:
+def equal(
+    answer: Scalar | Mapping[str, Number], expected: Value, *, digits: Annotated[int, {"minimum": 1}] = 3
+) -> Verdict:
     """The expected value, as precisely as the answer was printed.
 
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from labgrade.values import Table, show
 from labgrade.verdict import Verdict, correct, incorrect, partial
@@ -20,11 +20,11 @@ def feasible(
     answer: Table | Findings,
     expected: Table,
     *,
-    limit: str,
+    limit: Annotated[str, {"format": "column"}],
     at_most: float,
-    best: str,
+    best: Annotated[str, {"format": "column"}],
     want: Literal["largest", "smallest"] = "largest",
-    slack: float = 0.0,
+    slack: Annotated[float, {"minimum": 0}] = 0.0,
 ) -> Verdict:
     """The one row that was chosen keeps a limit, and no other row that does is better.
 

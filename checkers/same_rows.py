@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from functools import partial as partial_of
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from labgrade.values import Number, Row
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
@@ -35,12 +35,12 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     expected: Table,
     *,
     abridged: bool = False,
-    at_least: int | None = None,
+    at_least: Annotated[int, {"minimum": 1}] | None = None,
     order: bool = False,
     others: Literal["wrong", "allowed", "unsure"] = "wrong",
     left_open: Literal["skipped", "wrong"] = "skipped",
-    digits: int = 3,
-    rtol: float = 0.0,
+    digits: Annotated[int, {"minimum": 1}] = 3,
+    rtol: Annotated[float, {"minimum": 0}] = 0.0,
 ) -> Verdict:
     """The same rows with the same cells; the credit is the share of rows that are right.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from labgrade.values import Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, incorrect, without_value
@@ -26,12 +26,12 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     answer: Table | Findings,
     expected: Value | None,
     *,
-    column: str,
-    along: str,
+    column: Annotated[str, {"format": "column"}],
+    along: Annotated[str, {"format": "column"}],
     goes: Literal["falls", "rises", "peaks_inside"],
-    seed: str | None = None,
-    least: int = 1,
-    slack: float = 0.0,
+    seed: Annotated[str, {"format": "column"}] | None = None,
+    least: Annotated[int, {"minimum": 1}] = 1,
+    slack: Annotated[float, {"minimum": 0}] = 0.0,
     share: bool = False,
 ) -> Verdict:
     """The mean of `column` over the runs of each value of `along` falls, rises, or has its peak between the ends.
@@ -42,6 +42,9 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     which honest runs with other settings may do, and of a `share` values that are none, in percent neither.
     """
     del expected  # what it should do is said by `goes`
+    if along == column or seed in (column, along):
+        message = "'column', 'along' and 'seed' are three different columns; two of them are the same"
+        raise ValueError(message)
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
     if astray := diverged(answer, column):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
@@ -21,9 +21,9 @@ def within(
     answer: Array | Mapping[str, Array],
     expected: Value,
     *,
-    of_largest: float = 0.0,
-    lsb: float = 0.0,
-    steps: float = 1.0,
+    of_largest: Annotated[float, {"minimum": 0}] = 0.0,
+    lsb: Annotated[float, {"minimum": 0}] = 0.0,
+    steps: Annotated[float, {"minimum": 0}] = 1.0,
     others: Literal["wrong", "allowed"] = "wrong",
 ) -> Verdict:
     """Every element of a tensor within a distance that is the same for all of them.

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
-from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm
+from labgrade.core.task import AnswerValue, BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, TableType
 from labgrade.files.cache import missing
+from labgrade.spec.data import NUMBERS
+from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from labgrade.core.task import AnswerSpec, Check, InputSpec, Source, SubjectSpec, Task
+    from labgrade.core.task import AnswerSpec, AnswerType, Check, InputSpec, Source, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
     from labgrade.run.grader import Grader
+    from labgrade.values import Value
 
 _FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
 
@@ -94,15 +98,45 @@ def _literals(task: Task, check: Check) -> Iterator[SpecFinding]:
     for source in check.sources() if check.measured is None else ():
         if isinstance(source, LiteralValue):
             try:
-                as_value(source.value, kind, trusted=True)
+                value = as_value(source.value, kind, trusted=True)
             except WrongTypeError as error:
                 yield SpecFinding(source.mark or _start(task), f"this does not fit the answer's type: {error}")
+                continue
+            right = source is check.expected or any(source is each.source for each in check.also_right)
+            if problem := _impossible(value, kind, check) if right else "":
+                yield SpecFinding(source.mark or _start(task), problem)
+
+
+def _impossible(value: Value, kind: AnswerType, check: Check) -> str:
+    """Why nobody could hand in what is written down as right, or everybody could; nothing where it may be."""
+    parts = value.rows if isinstance(value, Table) else value
+    if getattr(parts, "size", 1) == 0 or (isinstance(value, Mapping | Table) and not parts):
+        return "this is empty, so that a hand-in without anything in it would be right; write what is expected"
+    names = [row.name for row in value.rows] if isinstance(value, Table) else []
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), "")
+    if twice and not (check.checker and check.checker.parameters.get("order")):
+        return (
+            f"the row '{twice}' stands twice, and nobody can tell which is meant; take one out, or give it another name"
+        )
+    counts: Mapping[str, Any] = {"": value} if kind in _COUNTS else value if isinstance(value, Mapping) else {}
+    if isinstance(value, Table) and isinstance(kind, TableType):
+        cells = ((f"{row.name}, {name}", cell) for row in value.rows for name, cell in row.cells.items())
+        counts = {name: cell for name, cell in cells if kind.columns.get(name.rpartition(", ")[2]) in _COUNTS}
+    for name, number in counts.items():
+        if isinstance(number, Number) and (number.value < 0 or (number.value.denominator > 1 and not number.half_unit)):
+            where = f" ({name})" if name else ""
+            return f"{show(number.value)}{where} is no count: a whole number, not below 0; else the type is 'number'"
+    return ""
+
+
+_COUNTS = ("count", "bytes")
 
 
 def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec | None) -> Iterator[SpecFinding]:
     """Each quantity that fails on the subject, at the subject where it is that which can't be built or run."""
     _, expect = grader.judging_of(task, check, subject)
     library = [each.source for each in check.misconceptions if each.known]
+    failed = False
     for source in check.sources():
         if not isinstance(source, QuantityCall) or subject is None or any(source is each for each in library):
             continue
@@ -111,16 +145,26 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
         except FaultError as error:
             if isinstance(error, NoSuchSlipError) and source is not check.expected:
                 continue
-            broken = "" if subject.is_config else _broken(grader, subject)
+            failed = True
+            broken = _broken(grader, subject)
             if broken and broken in str(error):
-                what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
-                yield SpecFinding(subject.mark or _start(task), f"{what}: {broken}")
+                yield _not_running(task, subject, broken)
             else:
                 yield SpecFinding(source.mark or _start(task), str(error))
+    handed = any(isinstance(form, CallForm) and "model" in form.given for form in task.answers[check.answer].forms)
+    if subject is not None and handed and not failed and (broken := _broken(grader, subject)):
+        yield _not_running(task, subject, broken)
+
+
+def _not_running(task: Task, subject: SubjectSpec, why: str) -> SpecFinding:
+    what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
+    return SpecFinding(subject.mark or _start(task), f"{what}: {why}")
 
 
 def _broken(grader: Grader, subject: SubjectSpec) -> str:
-    """Why the subject can't be built or run, or nothing; without the place in the code of a quantity."""
+    """Why a model in memory can't be built or run, or nothing; without the place in the code of a quantity."""
+    if subject.is_config or subject.is_onnx:
+        return ""
     try:
         grader.oracle.value(_FORWARD, subject)
     except FaultError as error:
@@ -139,11 +183,39 @@ def _published(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -
 
 def _judged(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
     """What the checker finds; a checker that raises is a finding, and the other checks go on."""
+    name, mark = check.checker.name if check.checker else "", check.mark or _start(task)
     try:
+        yield from _right_is_right(task, check, grader)
         yield from _coinciding(task, check, grader)
     except Exception as error:  # noqa: BLE001 - a course's own checker may raise anything
-        name = check.checker.name if check.checker else ""
-        yield SpecFinding(check.mark or _start(task), f"the checker '{name}' failed: {type(error).__name__}: {error}")
+        yield SpecFinding(mark, f"the checker '{name}' failed: {type(error).__name__}: {error}")
+
+
+def _right_is_right(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
+    """The checker tried: on what is right, which has to earn all; where nothing is expected, on a value of the type.
+
+    Of a table that is right, what is asked for may be one row.
+    """
+    for subject in check.cases or (task.subject,):
+        judging, expect = grader.judging_of(task, check, subject)
+        kind = task.answers[check.answer].type
+        if check.expected is None:
+            sample = Table() if isinstance(kind, TableType) else Number(value=Fraction(0)) if kind in NUMBERS else None
+            if sample is not None and check.measured is None:
+                judging(sample, None)
+        elif not isinstance(check.expected, AnswerValue):
+            right = expect(check.expected)
+            rows = (Table(rows=(row,)) for row in right.rows) if isinstance(right, Table) else ()
+            verdict = judging(right, right)
+            if verdict.outcome in _WRONG and all(judging(row, right).outcome in _WRONG for row in rows):
+                message = f"what is right is {verdict.outcome.value} itself, so that nobody could earn this"
+                yield SpecFinding(
+                    check.mark or _start(task), f"{message}: {verdict.reason}; mend 'checker' or 'expected'"
+                )
+                return
+
+
+_WRONG = (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
 def _same(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
@@ -171,6 +243,9 @@ def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFindin
             yield SpecFinding(known.mark or _start(task), f"this misconception gives the right value {where}")
         if all(_same(known.source, known.source, *each) is None for each in means):
             yield SpecFinding(known.mark or _start(task), f"this misconception has no value {where}")
+        for other in (each for each in check.also_right if same(known.source, each.source)):
+            message = f"this misconception gives {where} what line {other.mark.line if other.mark else '?'} calls right"
+            yield SpecFinding(known.mark or _start(task), message)
     for index, known in enumerate(check.misconceptions):
         for other in check.misconceptions[:index]:
             told = known.says != other.says and not (known.known and other.known)

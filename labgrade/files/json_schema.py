@@ -119,6 +119,7 @@ _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
     "pattern": lambda value, wanted: isinstance(value, str) and re.search(wanted, value) is None,
     "minLength": lambda value, wanted: isinstance(value, str) and len(value) < wanted,
     "minItems": lambda value, wanted: isinstance(value, list) and len(value) < wanted,
+    "maxItems": lambda value, wanted: isinstance(value, list) and len(value) > wanted,
     "uniqueItems": lambda value, wanted: wanted and isinstance(value, list) and _has_twice(value),
     "minProperties": lambda value, wanted: isinstance(value, dict) and len(value) < wanted,
     "maxProperties": lambda value, wanted: isinstance(value, dict) and len(value) > wanted,
@@ -128,7 +129,7 @@ _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 # `then` and `else` belong to `if`; editors show what is said of each name of an `enum`.
 _SAYS_NOTHING = frozenset(
-    {"$schema", "$defs", "title", "description", "default", "then", "else", "markdownEnumDescriptions"}
+    {"$schema", "$defs", "title", "description", "default", "format", "then", "else", "markdownEnumDescriptions"}
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.did_you_mean import did_you_mean, offer
@@ -73,16 +74,35 @@ def _one_value(problem: Problem, source: object) -> str:
             return _wrong_type(problem, source)
         case "pattern":
             return f"'{value}' is not {_with_article(what)}"
-        case "minProperties" | "minItems" | "minLength":
-            return f"{what} is empty"
-        case "maxProperties":
-            return f"{what} is one thing, not {len(value)}: {', '.join(value)}"
+        case "minProperties" | "minItems" | "minLength" | "maxItems" | "maxProperties":
+            return f"{what} {_how_many(problem)}"
         case "minimum" | "exclusiveMinimum" | "maximum":
             side = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}[problem.keyword]
             return f"{what} must be {side} {wanted}, not {_say(value)}"
         case "uniqueItems":
             return f"{what} names something twice"
+        case "anyOf" if meant := _of_its_type(problem):
+            return _one_value(meant, source)
     return f"{what} can't be {_say(value)}"
+
+
+def _how_many(problem: Problem) -> str:
+    """What is said of something that has too few parts, or too many."""
+    value, wanted = problem.value, problem.wanted
+    if problem.keyword == "maxProperties":
+        return f"is one thing, not {len(value)}: {', '.join(value)}"
+    if problem.keyword == "maxItems":
+        return f"has {len(value)}, and takes {wanted}"
+    return f"needs {wanted} or more, and has {len(value)}" if value else "is empty"
+
+
+def _of_its_type(problem: Problem) -> Problem | None:
+    """What the only alternative refuses that is of the value's type."""
+    refused = [next(json_schema.problems(each, problem.value)) for each in problem.wanted]
+    meant = [each for each in refused if each.keyword != "type" or each.path]
+    if len(meant) != 1:
+        return None
+    return replace(meant[0], schema={**meant[0].schema, "title": problem.title}, path=problem.path)
 
 
 def _not_in_list(problem: Problem) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Path
 
 OTHER_VALUES = ("also_right", "misconceptions")  # the words of a check that hold alternatives to what is expected
+NUMBERS = frozenset({"count", "bytes", "number", "time"})  # the types that are numbers
 WHICH = ("model", "file", "handed_in", "config")  # the words of which a subject has one
 
 

@@ -141,6 +141,7 @@ FILES = Kind(
         "else": {"type": "string", "minLength": 1, "title": "a pattern with one *", "pattern": r"^[^*]*\*[^*]*$"},
     }
 )
+ENTRY = text("a path of names with dots between (2-1-4.total)", r"^[^.]+(\.[^.]+)*$")
 FILL = one_of("fill", FILLS)
 DTYPE = one_of(
     "dtype", ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")

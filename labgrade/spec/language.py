@@ -274,7 +274,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "A function of the student's and what it is called with: `total_macs(model, input_size)`, in the file that "
             "`hand_in` names as `code`, or `hw.py:total_macs(model, input_size)`.",
         ),
-        Word("entry", TEXT, "Its name in answers.yaml and in what a program prints; the answer's unless given."),
+        Word("entry", kinds.ENTRY, "Its name in answers.yaml and in what a program prints; the answer's unless given."),
         Word(
             "words",
             OTHERS,

@@ -31,6 +31,9 @@ MODEL = "model"  # the registry of networks: those of several files may have one
 _ZOO = frozenset({"torchvision", "micro", "linear", "generated"})
 _MOST_BYTES = 128 << 10  # of a network's source, which travels with each request
 SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of it, which is no value for a spec
+# What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table.
+_BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
+COLUMN = "column"
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -241,6 +244,9 @@ def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
         case ast.Subscript(value=ast.Name(id="list" | "Sequence" | "tuple"), slice=inner):
             item = _schema(_elements(inner)[0], aliases)
             return None if item is None else {"type": "array", "items": item}
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, ast.Dict() as said])):
+            of_kind, bounds = _schema(kind, aliases), ast.literal_eval(said)
+            return None if of_kind is None or not bounds.keys() <= _BOUNDS else {**of_kind, **bounds}
     return None
 
 
@@ -250,6 +256,9 @@ def _written(node: ast.expr | None, aliases: _Aliases) -> str:
         return _written(meant, aliases)
     if isinstance(node, ast.BinOp):
         return f"{_written(node.left, aliases)} | {_written(node.right, aliases)}"
+    if isinstance(node, ast.Subscript):
+        of, inner = ast.unparse(node.value), [_written(each, aliases) for each in _elements(node.slice)]
+        return inner[0] if of == "Annotated" else f"{of}[{', '.join(inner)}]"
     return ast.unparse(node) if node else ""
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecFinding
+from labgrade.core.points import PLACES
 from labgrade.spec import rules_form, rules_subject, rules_type
-from labgrade.spec.data import answers_of, is_number, listed, mapping, sources
+from labgrade.spec.data import answers_of, is_number, listed, mapping, rows, sources
 from labgrade.values import show
 from labgrade.verdict import as_credit
 
@@ -82,6 +83,10 @@ class _Finder:
 
     def points(self) -> None:
         """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
+        finer = [place for index, check in self.checks() for place in self._unearnable(check, ("checks", index))]
+        finer += self._unearnable(self.data, ())
+        if finer:
+            return
         total = sum((_points(check) for _, check in self.checks() if check.get("bonus") is not True), Fraction(0))
         if is_number(self.data.get("points")) and _points(self.data) != total:
             self._find(("points",), f"the checks add up to {show(total)} points, not {show(_points(self.data))}")
@@ -91,6 +96,19 @@ class _Finder:
             if rubric and worth != _points(check):
                 message = f"the rubric adds up to {show(worth)} points, not {show(_points(check))}"
                 self._find(("checks", index, "points"), message)
+            said = [line.get("for") for line in rubric]
+            for at in (at for at, what in enumerate(said) if what in said[:at]):
+                message = f"'{said[at]}' is line {said.index(said[at]) + 1} already, and marks are told apart by it"
+                self._find(("checks", index, "by_hand", at, "for"), f"{message}: say it in other words")
+
+    def _unearnable(self, check: dict[str, Any], path: Path) -> list[Path]:
+        """Say which points of a check, a rubric or the task are no hundredths, so that nobody can earn them."""
+        places = [((*path, "points"), check), *(((*at, "points"), row) for at, row in rows(check, path, "by_hand"))]
+        finer = {place: worth for place, each in places if (worth := _points(each)) != round(worth, PLACES)}
+        for place, worth in finer.items():
+            message = f"points are earned in hundredths, and {float(worth)} has more digits"
+            self._find(place, f"{message}; write {max(float(round(worth, PLACES)), 0.01):g}")
+        return list(finer)
 
     def answers(self) -> None:
         """Each answer is used, each used one exists."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from labgrade.core import programs
 from labgrade.core.arguments import SAVE_TO
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecFinding
-from labgrade.spec.data import listed, mapping
+from labgrade.spec.data import NUMBERS, checks, listed, mapping
 from labgrade.spec.kinds import KINDS
 from labgrade.subjects import models
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Loaded
 
 _WHOLE = ("text", "histogram", "file")  # read from a whole section, without words before it
+_NAMED = {"entry", "after", "find"}  # what says where a single value stands
 _ONE_OF_TWO = "give 'after' or 'find', not both"
 _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), input.npy"
@@ -35,6 +37,7 @@ def varies(form: dict[str, Any]) -> bool:
 def findings(loaded: Loaded) -> Iterator[SpecFinding]:
     """What does not fit, each with its place. Tolerant of data that the schema already refused."""
     data = mapping(loaded.data)
+    yield from _read_twice(data, loaded)
     for name, answer in mapping(data.get("answers")).items():
         forms, kind = listed(mapping(answer).get("from")), mapping(answer).get("type")
         for index, form in enumerate(forms):
@@ -43,6 +46,23 @@ def findings(loaded: Loaded) -> Iterator[SpecFinding]:
                 yield SpecFinding(loaded.mark(path), "this form stands twice; the second is never looked at")
             for place, message in _form(mapping(form), path, kind, loaded):
                 yield SpecFinding(loaded.mark(place), message)
+
+
+def _read_twice(data: dict[str, Any], loaded: Loaded) -> Iterator[SpecFinding]:
+    """Answers that are read of one place: what is right of one is then handed in as the other, too."""
+    judged = [check.get("answer") for _, check in checks(data)]
+    seen: list[tuple[dict[str, Any], object, str]] = []
+    for name, answer in mapping(data.get("answers")).items():
+        kind = mapping(answer).get("type")
+        kind = "number" if isinstance(kind, str) and kind in NUMBERS else kind
+        for index, form in enumerate(map(mapping, listed(mapping(answer).get("from")))):
+            if name not in judged or not _NAMED & form.keys():
+                continue
+            other = next((who for there, of, who in seen if (there, of) == (form, kind)), name)
+            if other != name:
+                message = f"this is where '{other}' is read, too, and one value can't be both: give each its own place"
+                yield SpecFinding(loaded.mark(("answers", name, "from", index)), message)
+            seen.append((form, kind, name))
 
 
 def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -> Iterator[tuple[yaml.Path, str]]:
@@ -94,11 +114,14 @@ def _text(form: dict[str, Any], path: yaml.Path, kind: object) -> Iterator[tuple
 def _pattern(pattern: str, path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
     try:
         groups = re.compile(pattern).groupindex
+        widths = importlib.import_module("re._parser").parse(pattern).state.groupwidths
     except re.error as error:
         yield path, f"this is not a regular expression: {error}"
         return
     if "answer" not in groups:
         yield path, "the expression needs a group named 'answer': (?P<answer>...)"
+    elif not widths[groups["answer"]][1]:
+        yield path, "the group 'answer' holds no character, so nothing is ever read; write (?P<answer>\\S+) for a word"
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from labgrade.core.errors import SpecFinding
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import ARTIFACT_KINDS
 from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, with_inherited
-from labgrade.subjects import catalogue
+from labgrade.subjects import catalogue, onnx_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,12 +227,39 @@ def _of_cases(
     check: dict[str, Any], main: dict[str, Any], path: Path, loaded: Loaded, course: Course
 ) -> Iterator[SpecFinding]:
     seen: list[dict[str, Any]] = []
+    cases = [(place, with_inherited(case, main)) for place, case in rows(check, path, "cases")]
+    if cases and main and all(_in_full(case, course) == _in_full(main, course) for _, case in cases):
+        message = "this is the task's own subject again, on which a constant is right, too: change its model, options "
+        yield SpecFinding(loaded.mark(cases[0][0]), f"{message}or input")
     for place, case in rows(check, path, "cases"):
         whole = with_inherited(case, main)
         if whole in seen:
             yield SpecFinding(loaded.mark(place), "this case stands twice")
         seen.append(whole)
         yield from _options(whole, place, loaded, course)
+
+
+def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
+    """A subject with all that it leaves to defaults."""
+    model = str(subject.get("model"))
+    network = course.network(model)
+    usual = {name: each.default for name, each in network.parameters.items()} if network else catalogue.usual(model)
+    options = {**onnx_export.DEFAULTS, **{name: _plain(default) for name, default in usual.items()}}
+    several = listed(subject.get("inputs")) or [subject.get("input")]
+    return {
+        **{name: value for name, value in subject.items() if name != "input"},
+        "seed": subject.get("seed", 0),
+        "options": {**options, **mapping(subject.get("options"))},
+        "inputs": [{"fill": "normal", "seed": 0, **(mapping(each) or {"shape": each})} for each in several],
+    }
+
+
+def _plain(default: str) -> object:
+    """The value of a default as Python writes it; what is no plain data stays as it is written."""
+    try:
+        return ast.literal_eval(default)
+    except (ValueError, SyntaxError):
+        return default
 
 
 def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course) -> Iterator[SpecFinding]:

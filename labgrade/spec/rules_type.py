@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.did_you_mean import did_you_mean, offer
 from labgrade.core.errors import SpecFinding
 from labgrade.core.task import SCALAR_KINDS
-from labgrade.spec.data import checks, is_number, listed, mapping, rows, sources
+from labgrade.spec.data import NUMBERS, checks, is_number, listed, mapping, rows, sources
+from labgrade.spec.registry import COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Loaded, Path
     from labgrade.spec.course import Course
 
-_NUMBERS = frozenset({"count", "bytes", "number", "time"})
 _EVERYTHING = frozenset({*SCALAR_KINDS, "histogram", "tensor", "table", "table_of"})
 # What a checker's annotation of its answer takes, in types of the language.
 _TAKEN = {
-    "Number": _NUMBERS,
+    "Number": NUMBERS,
     "str": frozenset({"text"}),
     "tuple[int, ...]": frozenset({"shape"}),
     "Scalar": frozenset(SCALAR_KINDS),
@@ -33,8 +33,8 @@ _TAKEN = {
 }
 # What a quantity's return annotation can stand for; others are known only once they are computed.
 _GIVEN = {
-    "int": _NUMBERS | {"text", "tensor"},
-    "float": _NUMBERS | {"text", "tensor"},
+    "int": NUMBERS | {"text", "tensor"},
+    "float": NUMBERS | {"text", "tensor"},
     "str": frozenset({"text"}),
     "list[int]": frozenset({"shape", "tensor"}),
     "list[dict[str, Any]]": frozenset({"table"}),
@@ -57,6 +57,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
         for place, message in (
             *_time(check, kind, path),
             *_checker(check, kind, course, path),
+            *_columns(check, mapping(data.get("answers")), course, path),
             *_quantities(check, kind, course, path),
             *_ranges(check, path),
             *_answers(check, mapping(data.get("answers")), path),
@@ -79,7 +80,7 @@ def _answers(check: dict[str, Any], answers: dict[str, Any], path: Path) -> Iter
             yield (*place, "answer"), f"'{name}' is always what it is itself; compare it with another answer"
         elif take and other not in ("table", "histogram"):
             yield (*place, "take"), f"'{take}' is taken of rows, and '{name}' is a {other}"
-        elif not take and kind and other != kind and not {kind, other} <= _NUMBERS:
+        elif not take and kind and other != kind and not {kind, other} <= NUMBERS:
             yield place, f"'{name}' is a {other}, and '{own}' a {kind}: say what is taken of it, 'take: argmax'"
         for message in _of_rows(source, mapping(rows_of)):
             yield place, message
@@ -95,7 +96,7 @@ def _of_rows(source: dict[str, Any], table: dict[str, Any]) -> Iterator[str]:
     elif "by" in source and take not in _BEST:
         yield f"'by' is of {' and '.join(_BEST)}, and not of '{take}'"
     elif take and columns:
-        numbers = [column for column, kind in columns.items() if kind in _NUMBERS]
+        numbers = [column for column, kind in columns.items() if kind in NUMBERS]
         if "of" not in source and list(columns) != numbers[:1]:
             yield f"say of which column: 'of: {next(iter(numbers), 'COLUMN')}'"
         elif "of" in source and source["of"] not in numbers:
@@ -127,6 +128,24 @@ def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> It
     if kind and kind not in taken:
         fitting = [other for other, each in sorted(course.checkers.entries.items()) if kind in _taken(each.judges)]
         yield (*path, "checker"), f"'{name}' judges no {kind}; there is {', '.join(fitting) or 'no checker that does'}"
+
+
+def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:
+    """Columns that a checker is told of and that the answer's table has not, or that hold no numbers."""
+    kind = mapping(answers.get(str(check.get("answer")))).get("type")
+    columns = mapping(mapping(mapping(kind).get("table")).get("columns"))
+    numbers = [column for column, of in columns.items() if of in NUMBERS]
+    for name, given in mapping(check.get("checker")).items() if columns and "measured" not in check else ():
+        entry = course.checkers.entries.get(name)
+        for key, value in mapping(given).items():
+            if entry is None or key not in entry.parameters or COLUMN not in str(entry.parameters[key].schema):
+                continue
+            for at, column in enumerate(value if isinstance(value, list) else [value]):
+                place = (*path, "checker", name, key, *([at] if isinstance(value, list) else []))
+                if column is not None and column not in columns:
+                    yield place, f"the table has no column '{column}'{offer(str(column), numbers)}"
+                elif column is not None and column not in numbers:
+                    yield place, f"the column '{column}' holds no numbers{offer('', numbers)}"
 
 
 def _taken(annotation: str) -> frozenset[str]:

@@ -7,25 +7,39 @@ import functools
 import importlib.util
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labgrade.subjects import models, onnx_export, options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ADDED = {False: options.ALL, True: options.ALL | onnx_export.DEFAULTS.keys()}  # to all models; to their ONNX files
 _NEXT = re.compile(r"^[^\s)]", re.MULTILINE)  # the next statement at the top; a signature may end with `)` there
 _FIXED = frozenset({"self", "weights", "progress"})
 
 
-@functools.cache  # a model is a case of many checks
 def of(model: str) -> frozenset[str] | None:
     """The options of a model, `frozen` and `tiled` among them; None where the source does not tell."""
     if not model.startswith(models.COLLECTION):
         return options.ALL if model in models.names() else None
-    name = model.removeprefix(models.COLLECTION)
+    known = _parameters(model.removeprefix(models.COLLECTION))
+    return frozenset(known.keys() | options.ALL) - _FIXED if known is not None else None
+
+
+def usual(model: str) -> Mapping[str, str]:
+    """What the options of a model of the zoo are where nobody says, as Python writes it."""
+    known = _parameters(model.removeprefix(models.COLLECTION).removesuffix(onnx_export.SUFFIX)) or {}
+    return {name: default for name, default in known.items() if default}
+
+
+@functools.cache  # a model is a case of many checks
+def _parameters(name: str) -> Mapping[str, str] | None:
     for source in _sources():
         builder = _defined(source, "def", name)
         if isinstance(builder, ast.FunctionDef):
             built = _initialiser(source, ast.unparse(builder.returns)) if builder.returns else None
-            return (_named(builder) | _named(built) | options.ALL) - _FIXED if built is not None else None
+            return {**_named(built), **_named(builder)} if built is not None else None
     return None
 
 
@@ -43,9 +57,13 @@ def _defined(source: str, kind: str, name: str) -> ast.stmt | None:
     return ast.parse(source[start.start() : end.start() if end else len(source)]).body[0]
 
 
-def _named(function: ast.FunctionDef) -> frozenset[str]:
+def _named(function: ast.FunctionDef) -> dict[str, str]:
+    """The parameters of a function, each with its default; "" where it has none."""
     taken = function.args
-    return frozenset(argument.arg for argument in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs))
+    places = [*taken.posonlyargs, *taken.args]
+    defaults = [*[None] * (len(places) - len(taken.defaults)), *taken.defaults, *taken.kw_defaults]
+    named = zip([*places, *taken.kwonlyargs], defaults, strict=True)
+    return {argument.arg: ast.unparse(default) if default else "" for argument, default in named}
 
 
 @functools.cache

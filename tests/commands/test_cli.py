@@ -320,6 +320,85 @@ def test_validate_computes_what_only_computing_tells(course, capsys, old, new, m
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("expected: 1234", "expected: 5.5", "23:70: 5.5 is no count: a whole number, not below 0"),
+        ("expected: 1234", "expected: -5", "23:70: -5 is no count: a whole number, not below 0"),
+        (
+            "also_right: [{value: 6, says: a}]",
+            "also_right: [{value: 6.5, says: a}]",
+            "24:92: 6.5 is no count",
+        ),
+        (
+            "says: counted twice, credit: 0.5}]",
+            "says: counted twice}]\n    also_right: [{value: 2468, says: both}]",
+            "22:22: this misconception gives on the task's own subject what line 23 calls right",
+        ),
+        (
+            "checker: equal, expected: 1234",
+            "checker: {between: {low: 9, high: 1}}",
+            "the checker 'between' failed: ValueError: no number is from 9 to 1",
+        ),
+        (
+            "checker: equal\n    expected: {quantity: size}",
+            "checker: never\n    expected: {quantity: size}",
+            "17:5: what is right is INCORRECT itself, so that nobody could earn this: never",
+        ),
+    ],
+)
+def test_validate_finds_what_no_student_could_get_right(course, capsys, old, new, message):
+    (course / "checkers").mkdir()
+    (course / "checkers/own.py").write_text(
+        "from labgrade.verdict import incorrect\n\n\ndef never(answer, expected):\n    return incorrect('never')\n"
+    )
+    more = "  - {id: more, points: 0, answer: total, checker: equal, expected: 5, also_right: [{value: 6, says: a}]}\n"
+    broken_course(course, ("  - {id: essay", f"{more}  - {{id: essay"), (old, new))
+    assert main(["validate", "--compute"]) == 2
+    assert message in capsys.readouterr().err
+
+
+STUDY = """
+id: study
+title: Runs
+points: 3
+statement: Hand in runs.
+answers:
+  runs: {type: {table: {row: run, columns: {a: count, b: number}}}, from: [{file: runs.csv}]}
+checks:
+  - {id: one, points: 1, answer: runs, checker: CHECKER}
+  - {id: rows, points: 2, answer: runs, checker: same_rows, expected: {literal: ROWS}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("checker", "rows", "message"),
+    [
+        ("{covers: {columns: [a, b], least: [1]}}", "[[p, 1, 2]]", "'least' has one number for each of 'columns': 2"),
+        ("{covers: {columns: [a], least: [1], ends: [9, 1]}}", "[[p, 1, 2]]", "from the smaller number to the larger"),
+        ("{trend: {column: a, along: a, goes: falls}}", "[[p, 1, 2]]", "are three different columns"),
+        ("{trend: {column: a, along: b, seed: b, goes: falls}}", "[[p, 1, 2]]", "are three different columns"),
+        ("{trend: {column: a, along: b, goes: falls}}", "[[p, 1, 2], [p, 2, 2]]", "the row 'p' stands twice"),
+        ("{trend: {column: a, along: b, goes: falls}}", "[]", "this is empty, so that a hand-in without anything"),
+        ("{trend: {column: a, along: b, goes: falls}}", "[[p, 1.5, 2]]", "1.5 (p, a) is no count"),
+        ("{trend: {column: a, along: b, goes: falls}}", "[[p, 1, -2.5], [q, 2, 2]]", ""),
+    ],
+)
+def test_validate_tries_checkers_and_reads_tables_that_are_written_down(course, capsys, checker, rows, message):
+    (course / "specs/lab/study.yaml").write_text(STUDY.replace("CHECKER", checker).replace("ROWS", rows))
+    assert main(["validate", "--compute"]) == (2 if message else 0)
+    assert message in capsys.readouterr().err
+
+
+def test_a_subject_that_functions_are_handed_has_to_run(course, capsys):
+    text = (
+        CASES.replace("given: [input_size]", "given: [model]").replace("[3, 2]", "[1, 3]").replace("[5, 2]", "[2, 3]")
+    )
+    (course / "specs/lab/cases.yaml").write_text(text.replace("ONE", "7"))
+    assert main(["validate", "--compute", "specs/lab/cases.yaml"]) == 2
+    assert "'torchvision/alexnet' can't be built or does not run on an input of [1, 3]" in capsys.readouterr().err
+
+
 def broken_course(course, *changes):
     path = course / "specs/lab/task.yaml"
     text = path.read_text()

@@ -50,6 +50,33 @@ def test_an_entry_is_read_without_importing(folder):
     assert entry.parameters["ratio"].default == "0.5"
 
 
+def test_an_annotation_may_bound_its_parameter(folder):
+    bounded = """
+def other(
+    answer,
+    *,
+    share: Annotated[float, {"minimum": 0, "maximum": 1}],
+    names: list[Annotated[str, {"format": "column"}]],
+    least: Annotated[int, {"minimum": 1}] | None = None,
+): ...
+"""
+    (folder / "b.py").write_text(bounded)
+    found = registry.read("checker", (folder,)).get("other").parameters
+    assert found["share"].schema == {"type": "number", "minimum": 0, "maximum": 1}
+    assert found["names"].schema == {"type": "array", "items": {"type": "string", "format": "column"}}
+    assert found["least"].schema == {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}
+    assert [each.annotation for each in found.values()] == ["float", "list[str]", "int | None"]
+
+
+@pytest.mark.parametrize(
+    "kind", ['Annotated[int, {"least": 1}]', 'Annotated[dict, {"minimum": 1}]', "Annotated[int, 1]"]
+)
+def test_a_bound_that_nobody_reads_is_named(folder, kind):
+    (folder / "b.py").write_text(f"def other(subject, *, x: {kind}): ...\n")
+    (finding,) = registry.read("quantity", (folder,)).findings
+    assert "the parameter 'x' of 'other' needs a simple annotation" in finding.message
+
+
 def test_private_functions_and_files_are_no_entries(folder):
     (folder / "_more.py").write_text("def other(subject): ...\n")
     assert list(registry.read("quantity", (folder,)).entries) == ["area"]

@@ -51,7 +51,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
     "hand_in": (
         Word("code", kinds.CODE, "The file that holds the functions: `hw2_1.py`."),
         _NOTEBOOKS,
-        Word("entries", TEXT, "Under which path answers.yaml has the answers: `<number>`."),
+        Word("entries", kinds.ENTRY, "Under which path answers.yaml has the answers: `<number>`."),
         Word("output", TEXT, "The text file that holds the answers, handed in or written by a program."),
         Word("report", kinds.REPORTS, "Where the report has them: `under <number>`, or a list of places."),
         Word(
@@ -68,7 +68,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("given", ref("given"), "What the function is called with, in this order, where `call` does not say it."),
         _NOTEBOOKS,
     ),
-    EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
+    EntryForm: (Word("entry", kinds.ENTRY, "A dotted path in answers.yaml or answers.json."),),
     "raw": _RAW,
     TextForm: (
         *_READ,
@@ -79,7 +79,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("run", OTHERS, "A program of the student's; what it prints or writes is read."),
         *_READ,
         *_RAW,
-        Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
+        Word("entry", kinds.ENTRY, "A name in what the program prints: a JSON object, or `name: value`."),
     ),
     RunForm: (
         Word("command", TEXT, "`python` (or `python3`), a .py file, its arguments; without a shell.", required=True),

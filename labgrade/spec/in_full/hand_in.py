@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import SCALAR_KINDS
 from labgrade.spec.data import listed, mapping
-from labgrade.spec.kinds import KINDS
+from labgrade.spec.kinds import KINDS, WHERE
 from labgrade.spec.rules_form import varies
 
 if TYPE_CHECKING:
@@ -129,6 +129,15 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
             (*here, "call"),
             f"say which file holds the function: 'hw.py:{call}', or 'hand_in: {{code: hw.py}}' in lab.yaml or here",
         )
+    for place in (*WHERE, "all"):
+        words = [each.casefold() for each in _words(answer, place)]
+        if twice := [at for at, each in enumerate(words) if each in words[:at]]:
+            within = (place,) if isinstance(answer["words"], dict) else ()
+            yield (
+                (*here, "words", *within, twice[0]),
+                "these words stand here already, and are found in any case: the second is never looked at",
+            )
+            break
     kind = answer.get("type")
     if (kind in KINDS or isinstance(kind, dict)) and not any(True for _ in forms(name, answer, common)):
         yield here, "say how it is handed in: 'from', 'call', or 'hand_in' in lab.yaml or at the top of the task"
