@@ -54,6 +54,17 @@ def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[s
             yield (*place, "value"), mapping(row.get("value"))
 
 
+def subjects_of(answer: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an answer is about: the task's subject, its cases', those of the rows of `beside` that show it."""
+    main = mapping(data.get("subject"))
+    judged = [(path, check) for path, check in checks(data) if check.get("answer") == answer]
+    beside = [row for path, check in checks(data) for _, row in rows(check, path, "beside")]
+    shown = [row for row in beside if row.get("answer") == answer]
+    cases = [case for path, check in judged for _, case in rows(check, path, "cases")]
+    own = [main] if judged or not shown else []
+    return own + [with_inherited(each, main) for each in (*cases, *shown)]
+
+
 def answers_of(check: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     """The names of the answers that a check reads, each with its place in the check: judged, compared with, shown."""
     yield ("answer",), check.get("answer")

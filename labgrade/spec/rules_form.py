@@ -11,7 +11,7 @@ from labgrade.core import programs
 from labgrade.core.arguments import SAVE_TO
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecFinding
-from labgrade.spec.data import NUMBERS, checks, listed, mapping
+from labgrade.spec.data import NUMBERS, WHICH, checks, listed, mapping, subjects_of
 from labgrade.spec.kinds import KINDS
 from labgrade.subjects import models
 
@@ -44,7 +44,7 @@ def findings(loaded: Loaded) -> Iterator[SpecFinding]:
             path = ("answers", name, "from", index)
             if form in forms[:index]:
                 yield SpecFinding(loaded.mark(path), "this form stands twice; the second is never looked at")
-            for place, message in _form(mapping(form), path, kind, loaded):
+            for place, message in _form(mapping(form), path, kind, loaded, subjects_of(name, data)):
                 yield SpecFinding(loaded.mark(place), message)
 
 
@@ -65,20 +65,22 @@ def _read_twice(data: dict[str, Any], loaded: Loaded) -> Iterator[SpecFinding]:
             seen.append((form, kind, name))
 
 
-def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -> Iterator[tuple[yaml.Path, str]]:
-    data = mapping(loaded.data)
+def _form(
+    form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded, subjects: list[dict[str, Any]]
+) -> Iterator[tuple[yaml.Path, str]]:
+    there = all(any(word in each for word in WHICH) for each in subjects)
     for word in ("call", "file", "files"):
         named = form.get(word)
         if isinstance(named, str) and _OUTSIDE.match(named):
             yield (*path, word), f"'{named}' leads out of a submission; name a file within its folder"
-    if "call" in form and "subject" not in data and set(map(str, listed(form.get("given")))) != {SAVE_TO}:
+    if "call" in form and not there and set(map(str, listed(form.get("given")))) != {SAVE_TO}:
         yield path, "a 'call' is handed the subject, and this task has none"
     if "run" in form:
-        subject = mapping(data.get("subject"))
-        yield from _run(form, path, kind, loaded, has_subject="subject" in data and "config" not in subject)
+        built = there and not any("config" in each for each in subjects)
+        yield from _run(form, path, kind, loaded, has_subject=built)
         single = [(*path, "run", "provide", to) for to, source in _provided(form).items() if source == programs.INPUT]
         single += [(*path, "run", "given")] if programs.INPUT_SIZE in _given(form) else []
-        for place in single if "inputs" in subject else ():
+        for place in single if any("inputs" in each for each in subjects) else ():
             yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
         yield from _text(form, path, kind)

@@ -10,7 +10,7 @@ from labgrade.core.did_you_mean import offer
 from labgrade.core.errors import SpecFinding
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import ARTIFACT_KINDS
-from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, with_inherited
+from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, subjects_of, with_inherited
 from labgrade.subjects import catalogue, onnx_export
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     main = mapping(data.get("subject"))
     for path, message in (
         *_subjects(data, main, FilePath(loaded.file).parent),
-        *_given(data, main),
+        *_given(data),
         *_artifacts(data),
         *_quantities(data, main, course),
     ):
@@ -38,10 +38,6 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     yield from _options(main, ("subject",), loaded, course)
     for path, check in checks(data):
         yield from _of_cases(check, main, path, loaded, course)
-
-
-def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for path, check in checks(data) for _, row in rows(check, path, "beside")]
 
 
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
@@ -86,14 +82,10 @@ def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
             yield (*place, "dtype"), f"'{fill}' draws no whole numbers; there is 'fill: tokens'"
 
 
-def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """What a call is given fits the task's subject, and those of the cases of its answer."""
     for name, answer in mapping(data.get("answers")).items():
-        judged = [(path, check) for path, check in checks(data) if check.get("answer") == name]
-        shown = [row for row in _besides(data) if row.get("answer") == name]
-        subjects = [main] if judged or not shown else []
-        subjects += [with_inherited(case, main) for path, check in judged for _, case in rows(check, path, "cases")]
-        subjects += [with_inherited(row, main) for row in shown]
+        subjects = subjects_of(name, data)
         files = {kind for subject in subjects if (kind := _is_file(subject)) is not None}
         for index, form in enumerate(listed(mapping(answer).get("from"))):
             if TORCHSCRIPT in listed(mapping(mapping(form).get("run")).get("given")) and True in files:

@@ -49,14 +49,15 @@ def cache(tmp_path_factory):
 def grade(tmp_path, monkeypatch, cache):
     monkeypatch.setenv("LABGRADE_CACHE", str(cache))
 
-    def graded(**files):
-        all_files = {"specs/lab/task.yaml": TASK, "reference/own.py": REFERENCE}
+    def graded(name="task", **files):
+        specs = {"task": TASK, "essay": ESSAY, "other": OTHER}
+        all_files = {f"specs/lab/{each}.yaml": text for each, text in specs.items()} | {"reference/own.py": REFERENCE}
         all_files |= {f"work/{name}": text for name, text in files.items()}
         for path, text in all_files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
         found = course.find(tmp_path)
-        task = load.read(tmp_path / "specs/lab/task.yaml", found)
+        task = load.read(tmp_path / f"specs/lab/{name}.yaml", found)
         with Grader(found) as grader:
             (report,) = grader.grade([task], read(tmp_path / "work", "work")).tasks
         return report.checks[0].verdict
@@ -75,6 +76,38 @@ def test_numbers_stand_beside_what_is_right_each_of_its_own_subject(grade):
         "of another": "got 2,335 (from hw.py:total); expected 2,334",
         "written down": "got nothing (MISSING); expected 14,336",
     }
+
+
+ESSAY = """
+id: essay
+title: Why
+points: 2
+statement: Explain.
+answers:
+  why: {type: text, from: [{report: under 2}]}
+checks:
+  - id: why
+    points: 2
+    answer: why
+    by_hand: [{points: 2, for: explains}]
+    beside: [{check: other.weights}]
+"""
+OTHER = """
+id: other
+title: Another
+points: 1
+statement: Count.
+subject: {model: micro/dilated, input: [1, 3, 16, 16]}
+answers:
+  weights: {type: count, from: [{call: hw.py:total, given: [model]}]}
+checks:
+  - {id: weights, points: 1, answer: weights, checker: equal, expected: {quantity: parameters}}
+"""
+
+
+def test_a_task_without_a_subject_shows_an_answer_of_another_task(grade):
+    verdict = grade("essay", **{"hw.py": HW, "report.md": "# 2\nIt is so.\n"})
+    assert facts_of(verdict)["other.weights: Another"] == "got 2,383 (from hw.py:total); expected 2,382"
 
 
 def test_nothing_is_shown_where_nothing_waits(grade):
