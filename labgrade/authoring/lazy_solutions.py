@@ -15,7 +15,9 @@ from labgrade.authoring.check_values import is_computed
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer
 from labgrade.core.task import CallForm, QuantityCall, TableOfType
+from labgrade.diagnosis.counterexample import plan_of
 from labgrade.diagnosis.probe import judged_value
+from labgrade.diagnosis.search import available, subjects
 from labgrade.judging.items import items
 from labgrade.judging.judge import judge
 from labgrade.truth.measure import UnfitError, files_given
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from labgrade.run.grader import Grader
     from labgrade.values import Value
 
+_FEW_NETWORKS = 8  # of a search: what is lazy shows itself at once
 _FEW_ENDINGS = 0.5  # of the rows: with more, names say nothing of types
 
 
@@ -52,15 +55,26 @@ class LazySolutions:
         """Each, with what notices it."""
         for wanted in self._task.answers.values():
             judged = [
-                item
+                each
                 for item in items(self._task)
-                if item.check.answer == wanted.name and item.check.checker and not item.check.counterexample
+                if item.check.answer == wanted.name and item.check.checker
+                for each in self._judged_on(item)
             ]
-            own = self._value(wanted, self._task.subject) if judged and is_computed(wanted) else None
+            untried = any(each.check.counterexample for each in judged) and not available()
+            own = self._value(wanted, self._task.subject) if judged and is_computed(wanted) and not untried else None
             if own is not None:
                 for says, made in self._solutions(wanted, own):
                     if not (wanted.constant_is_fine and says in _ALL_ALIKE_ON_ONE_SUBJECT):
                         yield LazySolution(answer=wanted.name, says=says, noticed_by=self._noticed(judged, made))
+
+    def _judged_on(self, item: Item) -> Iterator[Item]:
+        """The item; of a search for a counterexample the first networks that it comes upon."""
+        if item.check.counterexample is None:
+            yield item
+            return
+        plan = plan_of(self._task, item.check.counterexample)
+        for subject in subjects(plan)[:_FEW_NETWORKS] if available() else [item.subject]:
+            yield replace(item, subject=subject)
 
     def _solutions(self, wanted: AnswerSpec, own: Value) -> Iterator[tuple[str, Callable[[Item], Value | None]]]:
         given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}

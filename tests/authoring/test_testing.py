@@ -216,6 +216,17 @@ def test_a_misconception_of_a_search_is_tried_on_random_networks(course, capsys)
     assert "    . x x  squared\n" in capsys.readouterr().out
 
 
+def test_what_a_constant_would_pass_is_noticed_by_a_search(course, capsys):
+    with_search(course, "squared")
+    text = (course / "specs/lab/double.yaml").read_text()
+    start, end = text.index("  - id: others"), text.index("  - id: any")
+    (course / "specs/lab/double.yaml").write_text(text[:start].replace("points: 10", "points: 6") + text[end:])
+    assert main(["test", "--no-mutants"]) == 0
+    said = capsys.readouterr().out
+    assert "double: good" in said
+    assert re.search(r"lazy solutions: (\d+) of \1 are noticed", said)
+
+
 def test_a_misconception_that_a_search_never_meets_shows(course, capsys):
     with_search(course, "twice")
     assert main(["test", "--no-mutants"]) == 1
