@@ -32,7 +32,8 @@ def accuracy(answer: Array, expected: Array, *, at_least: float) -> Verdict:
     if share >= at_least:
         return correct(said, **facts)
     # The labels move, as floats: unsigned predictions have no -1, and short ones no room for a 1 more.
-    shifted = {step: np.count_nonzero(got == labels - np.float64(step)) for step in (1, -1)}
+    numbers = labels.astype(np.float64)
+    shifted = {step: np.count_nonzero(got == numbers - step) for step in (1, -1)}
     one_off = [step for step, agree in shifted.items() if labels.size and agree / labels.size >= at_least]
     hint = f"they would be right with {one_off[0]:+d} added: classes are counted from another number" if one_off else ""
     return incorrect(f"{said}; at least {at_least:.1%} are asked for", hint=hint, **facts)

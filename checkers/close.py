@@ -91,7 +91,7 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
     if not wrong.any():
         return correct(off=f"{off.max():.3g}", allowed=tolerance)
     worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
-    differ = of_all_parts(np.count_nonzero(wrong), wrong.size, "elements", "differs", "differ")
+    differ = of_all_parts(int(np.count_nonzero(wrong)), wrong.size, "elements", "differs", "differ")
     reason = f"{differ}{_worst(answer, expected, off, worst)}"
     facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
     if np.isfinite(off).all():

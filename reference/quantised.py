@@ -127,7 +127,7 @@ def printed_quantisation(artifact: Path, *, width: int = 8, fraction: int = 4) -
 def _shows_grid(report: Path, fraction: int) -> bool:
     """Whether several values of the grid stand in a text with all their decimals, as in a table: 0.1875, -0.0625."""
     found = {float(each) for each in re.findall(rf"(?<![\d.])\d\.\d{{{fraction - 1},{fraction}}}(?!\d)", _text(report))}
-    return sum(value > 0 and (value * 2**fraction).is_integer() for value in found) >= _LEAST_ON_GRID
+    return sum(value > 0 and (value * float(2**fraction)).is_integer() for value in found) >= _LEAST_ON_GRID
 
 
 def _text(report: Path) -> str:
