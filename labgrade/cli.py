@@ -49,7 +49,7 @@ _GROUPS = (
             ("desk", "review", "mark in a browser on this machine: question by question, equal answers at once"),
             ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
             ("anonymous", "review", "show pseudonyms for names until results are released"),
-            ("release", "release", "let students see their results, with all that people decided"),
+            ("release", "review", "let students see their results, with all that people decided"),
             ("export", "export", "make every format of a report, without grading again"),
         ),
     ),

@@ -75,7 +75,7 @@ def _init(options: argparse.Namespace) -> int:
 
 def _kit(options: argparse.Namespace) -> int:
     from labgrade.authoring import kit, new_course
-    from labgrade.run import course_key
+    from labgrade.judging import variants
 
     out: Path = options.out
     found = course.find(Path.cwd())
@@ -89,7 +89,7 @@ def _kit(options: argparse.Namespace) -> int:
         student=whose(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
-    said = course_key.weak(found) if options.drawn_as else ""
+    said = variants.weak(found) if options.drawn_as else ""
     for line in [*told, *([f"warning: {said}"] if said else [])]:
         print(line)  # noqa: T201
     return 0

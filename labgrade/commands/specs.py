@@ -10,7 +10,6 @@ from labgrade.authoring import new_course
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.review import roster
-from labgrade.run import course_key
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
@@ -283,7 +282,10 @@ def validate(options: argparse.Namespace) -> int:
     tasks = [read.task for read in specs if read.task is not None]
     called = (finding for task in tasks for finding in check_values.never_called_again(task))
     warnings = [f"{each.mark}: warning: {each.message}" for each in called]
-    warnings += [f"warning: {each}" for each in course_key.lacking(found, tasks)]
+    if any(task.variants for task in tasks):
+        from labgrade.judging.variants import lacking
+
+        warnings += [f"warning: {each}" for each in lacking(found, tasks)]
     for warning in warnings:
         print(warning)  # noqa: T201
     count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""

@@ -20,12 +20,34 @@ if TYPE_CHECKING:
     from labgrade.core.task import Check, SubjectSpec, Task
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
+    from labgrade.spec.course import Course
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
     JudgingOf = Callable[[Task, Check, SubjectSpec | None], tuple[Judging, Expect]]
 
+KEY = "course.key"
+_KEY_BYTES = 16  # of fewer all can be tried
 _WRONG = (Outcome.INCORRECT, Outcome.PARTIAL)
+
+
+def lacking(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
+    """What is to be said where variants are drawn without a proper key."""
+    said = weak(found)
+    return (said,) if said and any(task.variants for task in tasks) else ()
+
+
+def weak(found: Course) -> str:
+    """Why variants are no secret of the course's; "" where it has a proper key."""
+    size = len(found.key)
+    if size >= _KEY_BYTES:
+        return ""
+    has = f"'{KEY}' has {size} byte{'s' if size > 1 else ''}"
+    what = has if size else f"'{KEY}' is empty" if (found.root / KEY).is_file() else f"there is no '{KEY}'"
+    return (
+        f"{what}: each student's variant follows from what anybody knows. Before the first kit is handed out, make a "
+        f"key, and keep it: head -c 32 /dev/urandom > {KEY}"
+    )
 
 
 def own_variant(task: Task, student: str, key: bytes) -> Task:

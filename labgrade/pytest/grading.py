@@ -17,14 +17,13 @@ from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import encodable
 from labgrade.files import output
 from labgrade.judging.items import items
-from labgrade.ledger import read, unfinished
+from labgrade.ledger import course_key, read, unfinished
 from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
 from labgrade.reports import html
 from labgrade.reports.summary import full_reason, hint
 from labgrade.review import handed_in_times, results
-from labgrade.run import course_key
 from labgrade.run.events import SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end

@@ -96,6 +96,11 @@ def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too:
     )
 
 
+def differs(made: Release, last: Release | None) -> bool:
+    """Whether a release shows something else than the last one did."""
+    return last is None or (last.digest, last.final) != (made.digest, made.final)
+
+
 def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
     """Where a submission has fewer points than were released: in checks that were shown, and in all."""
     none = Fraction(0)

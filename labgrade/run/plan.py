@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core import points
 from labgrade.core.errors import UsageError
 from labgrade.core.text import encodable
-from labgrade.ledger import database, read, rows, unfinished
+from labgrade.judging import variants
+from labgrade.ledger import course_key, database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.review import roster as rosters
 from labgrade.review.late import named
-from labgrade.run import course_key
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
@@ -153,7 +153,7 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
             f"'{encodable(name)}', as --skip asks; what was graded before stands" for name in plan.offered.skipped
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
-        key = course_key.lacking(plan.course, plan.tasks)
+        key = variants.lacking(plan.course, plan.tasks)
         doubts = (f"{points.ONLY_ONE}{each}" for each in plan.offered.doubts)
         there = _not_there(ledger, plan)
         rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *doubts, *there, *not_graded))))

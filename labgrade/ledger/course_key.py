@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
+from labgrade.judging.variants import KEY
 from labgrade.ledger import read, rows
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from labgrade.ledger.database import Ledger
     from labgrade.spec.course import Course
 
-KEY = "course.key"
-_KEY_BYTES = 16  # of fewer all can be tried
 _DIGITS = 16
 _WORD = "key"  # under which a run notes it, where it drew variants
 
@@ -47,25 +46,6 @@ def note(ledger: Ledger, run: int, found: Course, tasks: Iterable[Task]) -> None
     """Note the key of a run that draws variants."""
     if any(task.variants for task in tasks):
         rows.note(ledger, run, {_WORD: _digest(found)})
-
-
-def lacking(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
-    """What is to be said where variants are drawn without a proper key."""
-    said = weak(found)
-    return (said,) if said and any(task.variants for task in tasks) else ()
-
-
-def weak(found: Course) -> str:
-    """Why variants are no secret of the course's; "" where it has a proper key."""
-    size = len(found.key)
-    if size >= _KEY_BYTES:
-        return ""
-    has = f"'{KEY}' has {size} byte{'s' if size > 1 else ''}"
-    what = has if size else f"'{KEY}' is empty" if (found.root / KEY).is_file() else f"there is no '{KEY}'"
-    return (
-        f"{what}: each student's variant follows from what anybody knows. Before the first kit is handed out, make a "
-        f"key, and keep it: head -c 32 /dev/urandom > {KEY}"
-    )
 
 
 def _digest(found: Course) -> str:
