@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.review.late import lateness, named
 from labgrade.review.roster import folded
+from labgrade.submissions.handed_in_at import A_WHILE
 from labgrade.submissions.names import bare, unpacked
 from labgrade.verdict import Outcome
 
@@ -136,7 +137,12 @@ def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owner
 
 
 def _moments(students: Iterable[Student]) -> list[datetime]:
-    return [student.handed_in for student in students if student.handed_in is not None]
+    return [at for each in students if (at := each.handed_in) is not None and not _to_come(each)]
+
+
+def _to_come(student: Student) -> bool:
+    """Whether the roster has a moment that nobody believes, as of any other witness."""
+    return student.handed_in is not None and student.handed_in > datetime.now(UTC) + A_WHILE
 
 
 def _counted(
@@ -193,6 +199,8 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     there = {student.id for found in owners.values() for student in found}
     absent = [student.id for student in roster.students if student.id not in there]
     notes = []
+    if wrong := [student.id for student in roster.students if _to_come(student)]:
+        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {named(wrong)}")
     if strangers:
         notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
     if absent:

@@ -36,7 +36,7 @@ _LARGEST_RECORD = 64 << 20
 _MOST_FILES = 100_000
 _MOST_ARCHIVES = 8
 _OLDEST = datetime(1990, 1, 1, tzinfo=UTC)  # what is older is a clock that was never set
-_A_WHILE = timedelta(days=1)
+A_WHILE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def moments(
     `zone` is that of times that name none: those in a zip archive, or in a file's name. What lies more than a day
     after `now` is not believed, nor what is older than 1990. `opening` opens archives and repositories.
     """
-    latest = (now or datetime.now(UTC)) + _A_WHILE
+    latest = (now or datetime.now(UTC)) + A_WHILE
     if not source.is_dir():
         evidence = _Evidence(opening, zone, {}, git.Around(opening))
         packed = evidence.of_each(source)
@@ -72,7 +72,7 @@ def moments(
 def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None = None) -> Moment:
     """The moment of one hand-in by itself, a folder or an archive."""
     return _Evidence(opening, zone, {}, git.Around(opening)).moment(
-        source.name, [source], (now or datetime.now(UTC)) + _A_WHILE
+        source.name, [source], (now or datetime.now(UTC)) + A_WHILE
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
 from helpers.class_sample import CLASS, graded, report, student, submission
@@ -54,6 +54,13 @@ def test_an_archive_beside_a_folder_of_its_name_is_the_same_students():
     assert found.submissions[0].members == ("b3",)
     assert drawn_as(ROSTER, "王小明.zip") == drawn_as(ROSTER, "王小明")
     assert drawn_as(Roster(), "s08.zip") == drawn_as(Roster(), "s08")
+
+
+def test_a_time_to_come_in_the_roster_is_not_believed():
+    known = Student(id="b3", name="王小明", handed_in=datetime.now(UTC) + timedelta(days=2))
+    _, found = counted(at("王小明", -HOUR), roster=Roster(students=(known,)))
+    assert found.submissions[0].handed_in == (DUE - HOUR).isoformat()
+    assert "'handed_in' of these in the roster is yet to come, and not believed: 'b3'" in found.notes
 
 
 def test_the_latest_in_time_counts_and_both_are_named():
