@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pathlib
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._networks import largest_error, scripted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import onnx
     import torch
 
-_SEED = 20_240_226  # of inputs that nobody who exports a network knows
 _IN_PLACE = frozenset(
     f"aten::{name}_" for name in ("relu", "relu6", "hardtanh", "hardswish", "silu", "leaky_relu", "elu")
 )
@@ -94,7 +93,7 @@ def onnx_relative_error(
     return largest_error(lambda given: [run(x) for x in given], network, input_shape, draws)
 
 
-def onnx_recorded_error(artifact: Path, *, record: str) -> float:
+def onnx_recorded_error(artifact: Path, *, record: Literal["float", "int8"]) -> float:
     """How far an ONNX file's outputs are from those that were recorded of a network, as a share of the largest.
 
     `record` names inputs and outputs in `_recorded/`: `float` and `int8` are of the tutorial's small networks, as
@@ -109,7 +108,7 @@ def onnx_recorded_error(artifact: Path, *, record: str) -> float:
     return float(np.abs(got - wanted).max() / np.abs(wanted).max())
 
 
-def onnx_recorded_steps(artifact: Path, *, record: str) -> int:
+def onnx_recorded_steps(artifact: Path, *, record: Literal["float", "int8"]) -> int:
     """By how many steps of a quantised output an ONNX file is off at most, of what was recorded of a network.
 
     Raises:
@@ -239,23 +238,6 @@ def torchscript_in_place(artifact: Path) -> int:
     return sum(len(list(graph.findAllNodes(kind))) for kind in _IN_PLACE)
 
 
-def scripted(path: Path) -> Any:
-    """A TorchScript file's network.
-
-    Raises:
-        ValueError: torch does not load it.
-    """
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch, about a format that courses still use
-            return torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
-    except Exception as error:  # noqa: BLE001 - what torch raises of a broken file has no common base
-        message = f"this is no TorchScript file that torch loads ({type(error).__name__}); torch.jit.save writes one"
-        raise ValueError(message) from None
-
-
 def _take_weights(network: Any, made: Any) -> None:
     """Give a network the weights of a file made of it."""
     here, there = dict(network.state_dict()), dict(made.state_dict())
@@ -269,33 +251,3 @@ def _take_weights(network: Any, made: Any) -> None:
     except RuntimeError as error:
         message = f"its tensors have other shapes than the network's: {str(error).strip().splitlines()[-1].strip()}"
         raise ValueError(message) from None
-
-
-# ---- both ------------------------------------------------------------------------------------------------------------
-
-
-def largest_error(
-    run: Callable[[list[torch.Tensor]], list[torch.Tensor]],
-    network: Any,
-    input_shape: list[int] | None,
-    draws: int,
-) -> float:
-    """The largest difference on inputs that are drawn here, as a share of the network's largest output.
-
-    Raises:
-        ValueError: `run`, which gets all inputs, makes outputs of another shape than the network.
-    """
-    import torch
-
-    generator = torch.Generator().manual_seed(_SEED)
-    given = [torch.randn(input_shape or [1], generator=generator) for _ in range(draws)]
-    worst = 0.0
-    with torch.no_grad():
-        for x, got in zip(given, run([x.clone() for x in given]), strict=True):
-            wanted = network(x.clone())
-            if got.shape != wanted.shape:
-                message = f"of an input of {list(x.shape)} it makes {list(got.shape)}, the network {list(wanted.shape)}"
-                raise ValueError(message)
-            off = (got.double() - wanted.double()).abs().max() / wanted.double().abs().max()
-            worst = max(worst, float(off) if off.isfinite() else float("inf"))
-    return worst

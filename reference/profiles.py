@@ -34,7 +34,10 @@ _ALLOCATED = {
 
 
 def operator_calls(subject: CountedSubject, *, operators: list[str]) -> list[dict[str, Any]]:
-    """How often one forward pass calls each of some operators, as PyTorch's profiler counts: `operator`, `calls`."""
+    """How often one forward pass calls each of some operators, as PyTorch's profiler counts: `operator`, `calls`.
+
+    `operators` are names such as `aten::conv2d`; those that are never called have no row.
+    """
     import torch
     from torch.profiler import ProfilerActivity, profile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _programs
-from .exported import largest_error, scripted
+from ._networks import largest_error, scripted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -43,7 +44,7 @@ _UNITS = (
     ("macs", "multiply-accumulates"),
     ("flops", "floating-point operations"),
 )
-_OF_FILES = ("original",)  # filled in by the engine, for a file that a student hands in
+_OF_FILES = ("original", "record")  # of what a student's file alone is compared with
 
 
 def add_list(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +136,9 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
 
 def _of_quantity(entry: Entry) -> list[str]:
     file = "an ONNX file" if _is_of_onnx(entry) else "a file"
-    of = {"artifact": file, "config": "a config"}.get("".join(entry.takes[:1]), "a model")
+    of = {"artifact": file, "config": "a config", "subject": "a model"}.get("".join(entry.takes[:1]))
+    if of is None:
+        return ["no quantity: its first parameter is not 'subject', 'artifact' or 'config'"]
     lines = [f"of {of}, gives {entry.returns or 'anything'}{unit(entry)}"]
     return [*lines, f"example: {example(entry)}"]
 
@@ -149,14 +152,14 @@ def unit(entry: Entry) -> str:
 
 def example(entry: Entry) -> str:
     """A command that computes the quantity; a line of a spec where only a student's file can be measured."""
+    needed = {key: _some(entry, key) for key, parameter in entry.parameters.items() if parameter.required}
     if any(name in entry.parameters for name in _OF_FILES):
-        return f"measured: {{quantity: {entry.name}}}"
+        given = ", ".join(f"{key}: {value}" for key, value in needed.items())
+        return f"measured: {{quantity: {entry.name}{f', with: {{{given}}}' if given else ''}}}"
     is_of_file = entry.takes[:1] == ("artifact",)
     model = "torchvision/resnet18.onnx" if is_of_file else "torchvision/resnet18"
     model = "linear/mlp.onnx --input 3,150" if entry.name == "tiles_needed" else model
-    settings = "".join(
-        f" --set {key}={_some(key, parameter)}" for key, parameter in entry.parameters.items() if parameter.required
-    )
+    settings = "".join(f" --set {key}={value}" for key, value in needed.items())
     if entry.takes[:1] == ("config",):
         return f"labgrade compute {entry.name} --config NAME=VALUE ...{settings}"
     about = "--file FILE" if is_of_file and not _is_of_onnx(entry) else f"--model {model}"
@@ -168,12 +171,21 @@ def _is_of_onnx(entry: Entry) -> bool:
     return entry.name.startswith(("onnx_", "tile", "tiling_"))
 
 
-def _some(key: str, parameter: Parameter) -> str:
-    """A value that a required convention may have."""
-    choices = parameter.schema.get("enum")
-    if isinstance(choices, list):
+def _some(entry: Entry, key: str) -> str:
+    """A value that a required convention may have: what its docstring has behind `such as`, or else one of its type."""
+    schema = entry.parameters[key].schema
+    if isinstance(choices := schema.get("enum"), list):
         return str(choices[0])
-    return "[Conv2d]" if key == "layers" and parameter.schema.get("type") == "array" else "1"
+    told = re.search(rf"{key.rstrip('s')}s?\b[^.;]*? such as `?(\w[\w:.]*\w)", entry.docstring)
+    one = "Conv2d" if key == "layers" else told[1] if told else "NAME"
+    match schema:
+        case {"type": "array", "items": {"type": "string"}}:
+            return f"[{one}]"
+        case {"type": "array"}:
+            return "[1,3,224,224]"
+        case {"type": "string"}:
+            return one
+    return "1"
 
 
 def _of_checker(entry: Entry) -> list[str]:
