@@ -12,6 +12,7 @@ from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import AnswerValue, BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, TableType
 from labgrade.files.cache import missing
 from labgrade.spec.data import NUMBERS
+from labgrade.truth.named import not_running, why_broken
 from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from labgrade.judging.judge import Expect, Judging
     from labgrade.run.grader import Grader
     from labgrade.values import Value
-
-_FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
 
 
 def literals(task: Task) -> Iterator[SpecFinding]:
@@ -146,30 +145,18 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
             if isinstance(error, NoSuchSlipError) and source is not check.expected:
                 continue
             failed = True
-            broken = _broken(grader, subject)
+            broken = why_broken(grader.oracle.value, subject)
             if broken and broken in str(error):
                 yield _not_running(task, subject, broken)
             else:
                 yield SpecFinding(source.mark or _start(task), str(error))
     handed = any(isinstance(form, CallForm) and "model" in form.given for form in task.answers[check.answer].forms)
-    if subject is not None and handed and not failed and (broken := _broken(grader, subject)):
+    if subject is not None and handed and not failed and (broken := why_broken(grader.oracle.value, subject)):
         yield _not_running(task, subject, broken)
 
 
 def _not_running(task: Task, subject: SubjectSpec, why: str) -> SpecFinding:
-    what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
-    return SpecFinding(subject.mark or _start(task), f"{what}: {why}")
-
-
-def _broken(grader: Grader, subject: SubjectSpec) -> str:
-    """Why a model in memory can't be built or run, or nothing; without the place in the code of a quantity."""
-    if subject.is_config or subject.is_onnx:
-        return ""
-    try:
-        grader.oracle.value(_FORWARD, subject)
-    except FaultError as error:
-        return str(error).partition(f"failed on '{subject.model}': ")[2].rpartition(" (")[0]
-    return ""
+    return SpecFinding(subject.mark or _start(task), not_running(subject, why))
 
 
 def _published(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:

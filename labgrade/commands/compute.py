@@ -7,7 +7,6 @@ import csv
 import io
 import itertools
 import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.spec import course
 from labgrade.subjects import models
+from labgrade.truth.named import value_of
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _MOST = 256
 _TOKENS = "tokens"  # needs to be told how many there are
-_ARGUMENTS = re.compile(r"TypeError: \w{0,80}\.?forward\(\) (?:missing|takes)")
 
 
 def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
@@ -84,7 +83,7 @@ def _default(parameter: Parameter) -> Any:
 def _tried(compute: Callable[[dict[str, Any]], Any], parameters: dict[str, Any]) -> Any:
     try:
         return compute(parameters)
-    except FaultError as error:
+    except (FaultError, UsageError) as error:
         return f"can't be computed: {str(error).partition(': ')[2] or error}"
 
 
@@ -159,13 +158,7 @@ def run(options: argparse.Namespace) -> int:
     with _asking(found, of_file=bool(subject.file)) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            try:
-                return _plain(ask(QuantityCall(quantity=entry.name, parameters=parameters), subject))
-            except FaultError as error:
-                if not _ARGUMENTS.search(str(error)):
-                    raise
-                message = f"{error}; say --input once for each input of the network"
-                raise UsageError(message) from None
+            return _plain(value_of(ask, QuantityCall(quantity=entry.name, parameters=parameters), subject))
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)

@@ -20,6 +20,7 @@ from labgrade.spec import course, load
 from labgrade.spec.in_full import hand_in, slips
 from labgrade.spec.language import KNOWN
 from labgrade.spec.parse import form
+from labgrade.truth.named import value_of
 from labgrade.truth.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -54,20 +55,36 @@ def statement(entry: Entry, subject: Mapping[str, Any], forms: list[dict[str, An
 
 
 def checker(kind: Any, tolerance: float | None) -> Any:
-    """How a value of a type is judged: as printed, to a number of digits (1 or more), or within a share."""
+    """How a value of a type is judged: as printed, to a number of digits (1 or more), or within a share.
+
+    Raises:
+        UsageError: values of the type are not judged so.
+    """
     word = kind if isinstance(kind, str) else next(iter(kind))
-    if word == "table_of":
-        return {"close": {"rtol": tolerance}} if tolerance else "close"
-    if word == "table":
-        return "same_rows"
-    if tolerance is None or word not in ("count", "bytes", "number"):
-        return "equal"
-    return {"equal": {"digits": tolerance}} if tolerance >= 1 else {"close": {"rtol": tolerance}}
+    if tolerance is None:
+        return _AS_PRINTED.get(word, "equal")
+    digits = tolerance >= 1
+    if (name := (_TO_DIGITS if digits else _WITHIN).get(word)) is None:
+        what = "a table of tensors" if word == "table_of" else f"a {word}"
+        message = f"{what} is not judged {'to digits' if digits else 'within a share'}: take out --tolerance"
+        raise UsageError(message)
+    return {name: {"digits" if digits else "rtol": tolerance}}
 
 
-def handed_in(forms: Iterable[str], task: str, quantity: str, about: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How a task is handed in, and what its answer adds to that; `forms` are of `call`, `entry`, `report`, `file`."""
-    given = {"artifact": "model_path", CONFIG: CONFIG}.get(about, "model, input_size")
+_AS_PRINTED = {"table_of": "close", "table": "same_rows"}
+_TO_DIGITS = {"table": "same_rows", **dict.fromkeys(("count", "bytes", "number", "histogram"), "equal")}
+_WITHIN = {**_AS_PRINTED, **dict.fromkeys(("count", "bytes", "number"), "close")}
+
+
+def handed_in(
+    forms: Iterable[str], task: str, quantity: str, about: str, kind: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How a task is handed in, and what its answer adds to that; `forms` are of `call`, `entry`, `report`, `file`.
+
+    What a network makes of its input are tensors: a function of these is handed the input itself.
+    """
+    of_model = "model, input" if "tensor" in (kind, *(kind.values() if isinstance(kind, dict) else ())) else ""
+    given = {"artifact": "model_path", CONFIG: CONFIG}.get(about, of_model or "model, input_size")
     common: dict[str, Any] = {}
     answer: dict[str, Any] = {}
     for way in forms:
@@ -173,7 +190,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     title = _answer("title", options.title, str, default=title_for(entry, subject))
     publish = _answer("publish the value (yes or no)", "yes" if options.publish else _no(options), _yes, default="no")
     kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
-    common, answer = handed_in(forms, task, quantity, about)
+    common, answer = handed_in(forms, task, quantity, about, kind)
     written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
     if not written:
         message = f"'{quantity}' gives what no person writes down: hand it in by a function, --forms call"
@@ -278,8 +295,8 @@ def _forms(text: str) -> list[str]:
 
 def _points(text: str) -> int | float:
     data = yaml.load(text, "--points").data
-    if not isinstance(data, int | float) or isinstance(data, bool) or data < 0:
-        message = f"points are a number, not '{text}'"
+    if not isinstance(data, int | float) or isinstance(data, bool) or data <= 0:
+        message = f"points are a number above 0, not '{text}'"
         raise UsageError(message)
     return data
 
@@ -306,14 +323,10 @@ def _yes(text: str) -> bool:
 
 
 def _conventions(options: argparse.Namespace, entry: Entry) -> dict[str, Any]:
-    """What --set says, and what the quantity can't do without: `layers` begins as the layers that most have."""
+    """What --set says, and what the quantity can't do without, which is asked for."""
     chosen = conventions_of(options.set, entry)
     for name, parameter in entry.parameters.items():
-        if not parameter.required or name in chosen:
-            continue
-        if name == "layers" and parameter.schema.get("type") == "array":
-            chosen[name] = ["Conv2d"]
-        else:
+        if parameter.required and name not in chosen:
             chosen |= _answer(f"set {name}", None, partial(_convention, entry, name))
     return chosen
 
@@ -333,10 +346,10 @@ def _typed(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: 
             message = "arrays are not published in a spec; leave --publish out"
             raise UsageError(message)
         return {"table_of": "tensor"}, None
-    if kind is not None and not publish:
+    if kind is not None and not publish and not subject.is_config:  # of which nobody knows what it has to say
         return kind, None
     with Oracle(found.quantities) as oracle:
-        value: Any = oracle.value(call, subject)
+        value: Any = value_of(oracle.value, call, subject)
     return (kind or _table(value, call.quantity)), value
 
 

@@ -220,6 +220,27 @@ def test_a_quantity_that_fails_ends_with_3(course, capsys):
     assert "a fault of labgrade's: the quantity 'broken' failed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["macs", "--model", "nets/two", "--input", "1,3"], "say --input once for each input of the network"),
+        (["macs", "--model", "nets/narrow", "--input", "1,3"], "does not run on an input of [1, 3]: "),
+        (["macs", "--model", "nets/narrow", "--option", "width=-1"], "with negative dimension -1"),
+        (["macs", "--model", "nets/narrow", "--option", "width=1e99"], "cannot be built with {'width': 1e+99}"),
+        (["macs", "--model", "nets/narrow", "--option", "widht=1"], "did you mean 'width'?"),
+        (["onnx_operator_total", "--model", "torchvision/alexnet.onnx", "--input", "1,3"], "on an input of [1, 3]"),
+        (["decoder_parameters", "--config", "layers=2"], "needs 'width', and the config does not say it"),
+    ],
+)
+def test_a_subject_that_cannot_be_is_the_users_to_mend(course, capsys, asked, said):
+    narrow = "\n\ndef narrow(*, width: float = 4):\n    return torch.nn.Sequential(torch.nn.Conv2d(3, width, 1))\n"
+    (course / "models/nets.py").write_text(TWO + narrow)
+    assert main(["compute", *asked]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "fault of labgrade's" not in err
+
+
 def test_list_shows_what_there_is(course, capsys):
     main(["list", "quantities", "size"])
     assert "times: int (default 1)" in capsys.readouterr().out

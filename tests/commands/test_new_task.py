@@ -12,6 +12,8 @@ from labgrade.spec import load
 
 pytestmark = pytest.mark.slow
 
+OUTPUTS = ["--subject", "micro/dilated", "--input", "1,3,16,16", "--quantity", "module_outputs"]
+DECODER = ["--config", "layers=2", "--quantity", "decoder_parameters"]
 FLAGS = ["--subject", "resnet18", "--quantity", "parameters"]
 
 
@@ -76,7 +78,8 @@ def test_the_value_is_computed_and_published_on_request(course, capsys):
 )
 def test_the_answers_type_is_that_of_the_quantity(course, subject, quantity, kind):
     shape = "1,3,12,12" if subject.endswith(".onnx") else "1,3,224,224"
-    assert main(["new", "lab/new", "--subject", subject, "--quantity", quantity, "--input", shape]) == 0
+    needed = ["--set", "layers=[Conv2d]"] if quantity == "module_outputs" else []
+    assert main(["new", "lab/new", "--subject", subject, "--quantity", quantity, "--input", shape, *needed]) == 0
     task, data = written(course)
     got = data["answers"]["value"]["type"]
     if isinstance(kind, dict) and "table" in kind:
@@ -96,7 +99,7 @@ def test_a_person_is_asked_and_may_try_again(course, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "there is no model 'alexnett'; did you mean 'torchvision/alexnet'?" in out
     assert "there is no quantity 'parameter'; did you mean 'parameters'?" in out
-    assert "points are a number, not 'ten'" in out
+    assert "points are a number above 0, not 'ten'" in out
     _, data = written(course, "other/new")
     assert data["checks"][0]["expected"]["published"] == 61100840
     assert (course / "specs/other/lab.yaml").read_text() == "title: other\n"
@@ -162,6 +165,20 @@ def test_a_task_about_a_config(caches, capsys):
     assert "'parameters' is computed of a model in memory, and a config is none" in capsys.readouterr().err
 
 
+def test_a_function_of_tensors_is_handed_the_input(course):
+    assert main(["new", "lab/new", *OUTPUTS, "--set", "layers=[Conv2d]", "--tolerance", "0.01"]) == 0
+    _, data = written(course)
+    assert data["answers"]["value"]["call"] == "module_outputs(model, input)"
+    assert data["checks"][0]["checker"] == {"close": {"rtol": 0.01}}
+
+
+@pytest.mark.parametrize(("tolerance", "judged"), [("0.01", {"rtol": 0.01}), ("4", {"digits": 4})])
+def test_a_table_is_judged_with_the_tolerance_that_was_asked_for(course, tolerance, judged):
+    asked = ["--subject", "micro/dilated", "--input", "1,3,16,16", "--quantity", "macs_by_layer"]
+    assert main(["new", "lab/new", *asked, "--tolerance", tolerance]) == 0
+    assert written(course)[1]["checks"][0]["checker"] == {"same_rows": judged}
+
+
 def test_a_value_of_nothing_is_pointed_out(caches, capsys):
     assert main(["new", "lab/new", "--subject", "resnet18", "--quantity", "nothing", "--publish"]) == 0
     assert "the value is 0: is what it counts in this subject?" in capsys.readouterr().err
@@ -177,7 +194,16 @@ def test_a_value_of_nothing_is_pointed_out(caches, capsys):
         (["lab/new", "--subject", "resnet18", "--quantity", "parametres"], "did you mean 'parameters'?"),
         (["lab/new", "--subject", "resnet18.onnx", "--quantity", "parameters"], "is computed of a model in memory"),
         (["lab/new", *FLAGS, "--forms", "cal"], "there is no form 'cal'; did you mean 'call'?"),
-        (["lab/new", *FLAGS, "--points", "-1"], "points are a number, not '-1'"),
+        (["lab/new", *FLAGS, "--points", "-1"], "points are a number above 0, not '-1'"),
+        (["lab/new", *FLAGS, "--points", "0"], "points are a number above 0, not '0'"),
+        (["lab/new", *OUTPUTS], "nobody answers: say --set layers"),
+        (["lab/new", *OUTPUTS, "--set", "layers=[Conv2d]", "--tolerance", "3"], "a table of tensors is not judged to"),
+        (
+            ["lab/new", *OUTPUTS[:2], "--quantity", "macs", "--input", "1,3", "--publish"],
+            "does not run on an input of [1, 3]",
+        ),
+        (["lab/new", *DECODER], "'decoder_parameters' needs 'width', and the config does not say it"),
+        (["lab/new", *DECODER, "--publish"], "'decoder_parameters' needs 'width', and the config does not say it"),
         (["lab/new", *FLAGS, "--tolerance", "x"], "a tolerance is a number of digits"),
         (["lab/new", *FLAGS, "--input", "x"], "an input shape is whole numbers"),
         (["lab/new", "--quantity", "parameters"], "nobody answers: say --subject"),
