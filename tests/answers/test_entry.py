@@ -563,3 +563,8 @@ def test_a_number_that_stands_for_a_task_without_a_number_may_be_meant(handed):
 def test_the_unit_of_a_key_is_that_of_its_number(handed, said, kind, value):
     found = handed(f"kv-cache: {{{said}}}", kind, "kv-cache.cache_bytes", "answers.yaml")
     assert (found.value.value, bool(found.unsure)) == (value, True)
+
+
+@pytest.mark.parametrize(("said", "sure"), [("5000 MACs", True), ("5000 FLOPs", False), ("5000", True)])
+def test_an_entry_that_counts_something_else_waits(handed, said, sure):
+    assert (handed(f"total_macs: {said}", "count", "total_macs", name="answers.yaml").unsure == "") is sure

@@ -15,7 +15,7 @@ from labgrade.answers.entries.rearranged import COUNTS, forms, joined
 from labgrade.answers.reading.claims import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
-from labgrade.answers.reading.numerals.units import behind_rate
+from labgrade.answers.reading.numerals.units import behind_rate, noun_in
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.answers.reading.vocabulary import concepts
@@ -299,6 +299,9 @@ def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
     if not found or found[0].number is None or found[0].number.value != value.value:
         return ""
     said = _ALONE.search(text) or (None if "=" in text else _added(_BRACKETS.sub(" ", text), kind))
+    asked = noun_in(name.rpartition(".")[2].replace("_", " "))
+    if asked and found[0].noun not in ("", asked):
+        return f"{found[0].noun}, not {asked}"
     around = text[: found[0].start], _behind(text, found[0])
     doubt = doubt_about("", *around) or other_precision(*around) or (said[0] if said else "")
     return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
