@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,27 +48,23 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
         raise ValueError(message)
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
+    shows = partial(_shown, column=column, along=along, goes=goes, seed=seed, least=least, slack=slack, share=share)
+    columns = [along, column, *([seed] if seed else [])]
     if astray := diverged(answer, column):
         rest = Table(rows=tuple(row for row in answer.rows if row not in astray))
-        judged = trend(
-            rest, None, column=column, along=along, goes=goes, seed=seed, least=least, slack=slack, share=share
-        )
         named = listed([f"{row.name}: {row.cells[column]}" for row in astray])
         said = f"{len(astray)} run{'s have' if len(astray) > 1 else ' has'} no finite {column} ({named})"
-        return to_look_at(said, len(astray), judged)
-
-    def of_runs(runs: Table) -> Verdict:
-        beyond = [row for row in runs.rows if share and not 0 <= number(row, column) <= _PERCENT]
-        if beyond:
-            named = listed([shown(row.cells[column]) for row in beyond])
-            return without_value(Outcome.MANUAL, f"a share is from 0 to 1, or to 100 %; {column} is {named}")
-        return _shown(runs, column, along, goes, seed, least, slack)
-
-    return judged_without_gaps(answer, [along, column, *([seed] if seed else [])], of_runs)
+        return to_look_at(said, len(astray), judged_without_gaps(rest, columns, shows))
+    return judged_without_gaps(answer, columns, shows)
 
 
-def _shown(answer: Table, column: str, along: str, goes: str, seed: str | None, least: int, slack: float) -> Verdict:
+def _shown(  # noqa: PLR0913 - what `trend` is given
+    answer: Table, *, column: str, along: str, goes: str, seed: str | None, least: int, slack: float, share: bool
+) -> Verdict:
     """The verdict on runs that all have their numbers."""
+    if beyond := [row for row in answer.rows if share and not 0 <= number(row, column) <= _PERCENT]:
+        named = listed([shown(row.cells[column]) for row in beyond])
+        return without_value(Outcome.MANUAL, f"a share is from 0 to 1, or to 100 %; {column} is {named}")
     runs = groups(answer, along)
     if reason := _too_few(runs, along, seed, least, _LEAST_FOR_A_PEAK if goes == "peaks_inside" else 2):
         return incorrect(reason)

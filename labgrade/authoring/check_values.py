@@ -12,7 +12,6 @@ from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import AnswerValue, BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, TableType
 from labgrade.files.cache import missing
 from labgrade.spec.data import NUMBERS
-from labgrade.truth.named import not_running, why_broken
 from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome
 
@@ -145,17 +144,25 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
             if isinstance(error, NoSuchSlipError) and source is not check.expected:
                 continue
             failed = True
-            broken = why_broken(grader.oracle.value, subject)
+            broken = _broken(grader, subject)
             if broken and broken in str(error):
                 yield _not_running(task, subject, broken)
             else:
                 yield SpecFinding(source.mark or _start(task), str(error))
     handed = any(isinstance(form, CallForm) and "model" in form.given for form in task.answers[check.answer].forms)
-    if subject is not None and handed and not failed and (broken := why_broken(grader.oracle.value, subject)):
+    if subject is not None and handed and not failed and (broken := _broken(grader, subject)):
         yield _not_running(task, subject, broken)
 
 
+def _broken(grader: Grader, subject: SubjectSpec) -> str:
+    from labgrade.truth.named import why_broken  # `validate` without --compute needs nothing that computes
+
+    return why_broken(grader.oracle.value, subject)
+
+
 def _not_running(task: Task, subject: SubjectSpec, why: str) -> SpecFinding:
+    from labgrade.truth.named import not_running
+
     return SpecFinding(subject.mark or _start(task), not_running(subject, why))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.did_you_mean import offer
 from labgrade.core.errors import SpecFinding
@@ -220,7 +220,12 @@ def _of_cases(
 ) -> Iterator[SpecFinding]:
     seen: list[dict[str, Any]] = []
     cases = [(place, with_inherited(case, main)) for place, case in rows(check, path, "cases")]
-    if cases and main and all(_in_full(case, course) == _in_full(main, course) for _, case in cases):
+    if (
+        cases
+        and main
+        and _asked_of_own(check, loaded)
+        and all(_in_full(case, course) == _in_full(main, course) for _, case in cases)
+    ):
         message = "this is the task's own subject again, on which a constant is right, too: change its model, options "
         yield SpecFinding(loaded.mark(cases[0][0]), f"{message}or input")
     for place, case in rows(check, path, "cases"):
@@ -229,6 +234,16 @@ def _of_cases(
             yield SpecFinding(loaded.mark(place), "this case stands twice")
         seen.append(whole)
         yield from _options(whole, place, loaded, course)
+
+
+def _asked_of_own(check: dict[str, Any], loaded: Loaded) -> bool:
+    """Whether another check judges the same answer on the task's own subject; in a kit a case may stand in for that."""
+    others = (
+        other
+        for _, other in rows(cast("dict[str, Any]", loaded.data), (), "checks")
+        if other.get("answer") == check.get("answer")
+    )
+    return any(not (other.get("cases") or other.get("counterexample")) for other in others)
 
 
 def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:

@@ -41,7 +41,7 @@ LARGE = ("torchvision/alexnet", "torchvision/vgg11")
     ],
 )
 def test_each_network_is_called_once_and_small_ones_come_first(tmp_path, models, together):
-    cases = ", ".join(f"{{model: {name}, input: [{place + 1}, 3, 64, 64]}}" for place, name in enumerate(models))
+    cases = ", ".join(f"{{model: {name}, input: [{place + 2}, 3, 64, 64]}}" for place, name in enumerate(models))
     text = TASK.replace("{id: CASES}", f"{{id: others, points: 4, cases: [{cases}]}}")
     write(tmp_path, {"specs/lab/task.yaml": text})
     found = course.find(tmp_path)

@@ -1,5 +1,6 @@
 """`labgrade grade` and pytest give the same report of a class, and keep the same of it."""
 
+import json
 import re
 
 import pytest
@@ -31,4 +32,7 @@ def test_the_command_and_pytest_keep_the_same(tmp_path, monkeypatch, workers):
     room.said("export", "--results", "results", "--format", "json", "--out", "exported")
     assert timeless(tmp_path / "out.json") == timeless(tmp_path / "exported/report.json")
     asked = [classroom.rows(folder, "SELECT asked FROM run") for folder in (room.results, tmp_path / "by pytest")]
-    assert asked[0] == asked[1]
+    by_command, by_pytest = (
+        {**json.loads(said), "part": None} for ((said,),) in asked
+    )  # nobody knows what pytest chose
+    assert by_command == by_pytest

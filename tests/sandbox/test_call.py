@@ -48,8 +48,8 @@ def submission(folder, source):
 @pytest.mark.parametrize(
     "source",
     [
-        "def total_macs(): pass",
-        "async def total_macs(): pass",
+        "def total_macs(): return 1",
+        "async def total_macs(): return 1",
         "class total_macs: pass",
         "total_macs = lambda model: 1",
         "a, (b, *total_macs) = 1, (2, 3)",
@@ -57,7 +57,7 @@ def submission(folder, source):
         "from helper import total_macs",
         "from helper import count as total_macs",
         "import total_macs.inner",
-        "if True:\n  try:\n    import torch\n  except ImportError:\n    def total_macs(): pass",
+        "if True:\n  try:\n    import torch\n  except ImportError:\n    def total_macs(): return 1",
         "with open('x') as total_macs: pass",
         "for total_macs in []: pass",
         "from helper import *",
@@ -80,12 +80,12 @@ def test_present(tmp_path, source):
         "def total_mac(): pass",
         "total_macs",
         "print(total_macs)",
-        "def outer():\n  def total_macs(): pass",
+        "def outer():\n  def total_macs(): return 1",
         "class Outer:\n  def total_macs(self): pass",
         "x = [total_macs for _ in range(3)]",
         "from total_macs import other",
         "import total_macs as other",
-        "'def total_macs(): pass'",
+        "'def total_macs(): return 1'",
         "x = '\\d'  # of which Python warns",
     ],
 )
@@ -100,8 +100,8 @@ def test_not_present(tmp_path, source):
 def test_not_present_without_the_file_or_through_a_link(tmp_path):
     (tmp_path / "s").mkdir()
     assert not present(FORM, read(tmp_path / "s", "s"))
-    (tmp_path / "other.py").write_text("def total_macs(): pass")
-    found = submission(tmp_path / "s", "def total_macs(): pass")
+    (tmp_path / "other.py").write_text("def total_macs(): return 1")
+    found = submission(tmp_path / "s", "def total_macs(): return 1")
     (tmp_path / "s/hw2_1.py").unlink()
     (tmp_path / "s/hw2_1.py").symlink_to(tmp_path / "other.py")
     assert not present(FORM, found)
@@ -156,7 +156,7 @@ def test_a_value_of_another_type_is_incorrect():
 @pytest.mark.parametrize("path", ["HW2_1.py", "hw2-1/hw2_1.py"])
 def test_the_only_file_of_the_name_is_found_in_another_case_or_folder(tmp_path, path):
     (tmp_path / path).parent.mkdir(exist_ok=True)
-    (tmp_path / path).write_text("def total_macs(model): pass")
+    (tmp_path / path).write_text("def total_macs(model): return 1")
     runner = Canned(Execution(status="returned", value=7))
     answer = obtain(read(tmp_path, "s"), runner)
     assert (answer.value.value, answer.origin) == (7, f"{path}:total_macs")
@@ -170,7 +170,7 @@ def test_the_only_file_of_the_name_is_found_in_another_case_or_folder(tmp_path, 
 def test_two_files_of_the_name_are_one_too_many(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "hw2_1.py").write_text("def total_macs(model): pass")
+        (tmp_path / folder / "hw2_1.py").write_text("def total_macs(model): return 1")
     runner = Canned(None)
     answer = obtain(read(tmp_path, "s"), runner)
     assert answer.verdict.outcome is Outcome.INCORRECT
