@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from labgrade.core.task import Schema
+    from labgrade.core.task import Schema, Task
     from labgrade.spec.course import Course
     from labgrade.spec.in_full.slips import SlipNote
     from labgrade.spec.registry import Entry, Parameter
@@ -291,18 +291,25 @@ def validate(options: argparse.Namespace) -> int:
                 findings += check_values.findings(task, grader)
     if findings:
         raise SpecError(findings)
-    tasks = [read.task for read in specs if read.task is not None]
+    warnings = _warnings([read.task for read in specs if read.task is not None], found)
+    for warning in warnings:
+        print(warning)  # noqa: T201
+    count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
+    print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong{count}")  # noqa: T201
+    return 0
+
+
+def _warnings(tasks: list[Task], found: Course) -> list[str]:
+    """What is no mistake of a spec's, and worth a look."""
+    from labgrade.authoring import check_values
+
     called = (finding for task in tasks for finding in check_values.never_called_again(task))
     warnings = [f"{each.mark}: warning: {each.message}" for each in called]
     if any(task.variants for task in tasks):
         from labgrade.judging.variants import lacking
 
         warnings += [f"warning: {each}" for each in lacking(found, tasks)]
-    for warning in warnings:
-        print(warning)  # noqa: T201
-    count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-    print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong{count}")  # noqa: T201
-    return 0
+    return warnings
 
 
 def _below(path: Path) -> list[Path]:

@@ -113,12 +113,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
                 message = f"there is no submission in '{request.source}'"
                 raise UsageError(message)
             offered = offered.without(request.source, request.skip)
-            with Ledger(request.results, write=True) as ledger:
-                course_key.refuse_another(ledger, found, request.results)
-                since = read.unfinished_since(ledger)
-                run = rows.begin(ledger, {**request.plain(), "part": not tasks})
-                unfinished.expect(ledger, run, offered.names, tasks)
-                course_key.note(ledger, run, found, tasks)
+            since, run = _begun(request, found, offered, tasks)
             handed_in_times.note(request.results, request.source, offered.names, deadlines, opening=runner.open)
         yield Plan(
             request=request,
@@ -133,6 +128,17 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             tasks=tasks,
             roster=rosters.of_course(found.root),
         )
+
+
+def _begun(request: RunRequest, found: Course, offered: Offered, tasks: tuple[Task, ...]) -> tuple[int, int]:
+    """The first run after the last that came to its end, and the new one, of which the ledger knows from now on."""
+    with Ledger(request.results, write=True) as ledger:
+        course_key.refuse_another(ledger, found, request.results)
+        since = read.unfinished_since(ledger)
+        run = rows.begin(ledger, {**request.plain(), "part": not tasks})
+        unfinished.expect(ledger, run, offered.names, tasks)
+        course_key.note(ledger, run, found, tasks)
+    return since, run
 
 
 def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()) -> None:

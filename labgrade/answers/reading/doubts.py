@@ -101,7 +101,8 @@ _BEHIND = re.compile(
         | (?:in|from)\ (?:the\ )?(?:docs|documentation|forum)\b
         | if\ [^.;\n]{1,30}\ were\b | too\ (?:small|large|big|few|many|high|low|much)\b
         | (?:or|oder|ou|o|of|eller)\ (?:so|fewer|weniger|mehr|moins|plus|menos|más|meno|più)\b
-        | (?:mindestens|höchstens|max(?:imum|imal)?|at\ (?:the\ )?most|au\ (?:plus|moins)|como\ (?:máximo|mínimo))\b
+        | (?:mindestens|höchstens|max(?:imum|imal)?(?![\s-]*pool)|at\ (?:the\ )?most
+            |au\ (?:plus|moins)|como\ (?:máximo|mínimo))\b
         | 以上|以下|以内|以內|未満|未滿|미만|이하|이상|이내|不對|不对|錯|错)""",
     re.VERBOSE | re.IGNORECASE,
 )
