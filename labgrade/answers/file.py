@@ -7,6 +7,7 @@ import fnmatch
 import re
 import shlex
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -140,27 +141,33 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     """
     if isinstance(locate(submission, relative), str):
         return None
+    return _like(submission.files, relative)
+
+
+@lru_cache(maxsize=256)
+def _like(files: tuple[str, ...], relative: str) -> str | None:
+    """What to do where a file is missing that several forms ask for."""
     path = PurePosixPath(relative)
-    notebooks = [file for file in submission.files if file.lower().endswith(".ipynb")]
+    notebooks = [file for file in files if file.lower().endswith(".ipynb")]
     if path.suffix == ".py":
         wanted = _plain_name(path.stem)
         for notebook in notebooks:
             if _plain_name(PurePosixPath(notebook).stem) == wanted:
                 return _converted(notebook, relative)
-    same = [file for file in submission.files if _is_named_as(PurePosixPath(file), path)]
+    same = [file for file in files if _is_named_as(PurePosixPath(file), path)]
     if same:
         return f"'{same[0]}' was handed in; name it '{relative}'"
     numbers = re.findall(r"\d", path.name)  # `hw.py` is not `hw2_1.py` misspelt
     alike = [
         file
-        for file in submission.files
+        for file in files
         if re.findall(r"\d", PurePosixPath(file).name) == numbers and _same_words(path.name, PurePosixPath(file).name)
     ]
     lower = {PurePosixPath(file).name.lower(): file for file in reversed(alike)}
     close = difflib.get_close_matches(path.name.lower(), lower, n=1, cutoff=0.75)
     if close:
         return f"there is no '{relative}'; did you mean '{lower[close[0]]}'? rename it to '{relative}'"
-    if path.suffix == ".py" and len(notebooks) == 1 and not any(file.endswith(".py") for file in submission.files):
+    if path.suffix == ".py" and len(notebooks) == 1 and not any(file.endswith(".py") for file in files):
         return _converted(notebooks[0], relative)
     return None
 

@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import AnswerSpec, AnswerType, Form, SubjectSpec
+    from labgrade.core.task import AnswerSpec, AnswerType, Form, SubjectSpec, Task
     from labgrade.verdict import Verdict
 
 UNREAD = "no value could be read"
 _MOST_NOTES = 2
 _ANSWERS = 1024  # of the specs of a course that are graded at once
+_ALONE = ("count", "bytes")  # which another line of the same text may contradict where they are right
 _TEXTS = (".txt", ".md", ".log", ".csv", ".tsv")
 # What a program came to that gave no value: others may still find one in what it printed or wrote.
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
@@ -122,12 +123,25 @@ def _asks_of(wanted: AnswerSpec, subject: SubjectSpec | None, has_code: bool) ->
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
-        *([] if has_code else [ask_notes(wanted.type, live), *_lines(wanted, model)]),
+        *([] if has_code else [ask_notes(wanted.type, live)]),
+        *([] if has_code or wanted.type not in _ALONE else _lines(wanted, model)),
     )
     return by_name(found)
 
 
 _asks = ByIdentity(_asks_of, _ANSWERS)  # a class is asked the same
+
+
+def asks_of_lines(task: Task) -> Mapping[str, Ask]:
+    """What is read of a hand-in where an answer of a task is not found right: all lines in which one may stand."""
+    return _asks_of_lines(task)
+
+
+def _all_lines(task: Task) -> Mapping[str, Ask]:
+    return by_name(ask for wanted in task.answers.values() for ask in _lines(wanted, about(task.subject)))
+
+
+_asks_of_lines = ByIdentity(_all_lines, _ANSWERS)
 
 
 def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import stat
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
@@ -70,8 +71,13 @@ def present(form: CallForm, submission: Submission) -> bool:
         tree = tree_of(source, file)
     except NO_PYTHON:
         return True
-    names = set(_bound(tree))
+    names = _names_bound(tree)
     return form.function in names or "*" in names
+
+
+@lru_cache(maxsize=2)
+def _names_bound(tree: ast.Module) -> frozenset[str]:
+    return frozenset(_bound(tree))
 
 
 def _is_regular(path: Path) -> bool:

@@ -96,6 +96,7 @@ class TaskGrading:
         self.items = {item.id: item for item in items(task)}
         for wanted in task.answers.values():
             grader.reader.expect(self.submission, obtain.asks(wanted, self.submission, task.subject))
+        grader.reader.expect(self.submission, {}, together=obtain.asks_of_lines(task))
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answered] = {}
         self._together = Together(grader, partial(self._question, live_only=True), self._fresh, self._judged)

@@ -59,6 +59,16 @@ class _Known:
         self.lock = threading.Lock()
         self.replies: dict[str, object] = {}
         self.expected: dict[str, Ask] = {}
+        self.together: list[Mapping[str, Ask]] = []
+
+    def along_with(self, name: str) -> dict[str, Ask]:
+        """What else is to be read when this is, that is not known yet."""
+        found = dict(self.expected)
+        self.expected.clear()
+        for asks in [each for each in self.together if name in each]:
+            self.together.remove(asks)
+            found |= asks
+        return {other: ask for other, ask in found.items() if other not in self.replies}
 
 
 class Reader:
@@ -74,12 +84,16 @@ class Reader:
         with self._lock:
             self._known.clear()
 
-    def expect(self, submission: Submission, asks: Mapping[str, Ask]) -> None:
-        """Have these, `by_name`, read along with the first that is asked of this hand-in."""
+    def expect(self, submission: Submission, asks: Mapping[str, Ask], together: Mapping[str, Ask] | None = None) -> None:
+        """Have these, `by_name`, read along with the first that is asked of this hand-in.
+
+        `together`: those that are read in one go where one of them is asked.
+        """
         if self._runner is not None:
             known = self._of(submission)
             with known.lock:
-                known.expected |= {name: ask for name, ask in asks.items() if name not in known.replies}
+                known.expected |= asks
+                known.together += [together] if together else []
 
     def ask(self, submission: Submission, ask: Ask) -> Any:
         """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.
@@ -92,8 +106,7 @@ class Reader:
         known, name = self._of(submission), _said(ask)
         with known.lock:
             if name not in known.replies:
-                wanted = {name: ask, **known.expected}
-                known.expected.clear()
+                wanted = {name: ask, **known.along_with(name)}
                 replies = _Reading(self._runner, submission, wanted).replies()
                 known.replies |= zip(wanted, replies, strict=True)
             reply = known.replies[name]
