@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers import entry, file
 from labgrade.answers.python_source import NO_PYTHON, code_file, tree_of
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
+from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.passages.mentions import names_tasks, of_task
-from labgrade.answers.reading.phrases import words_pattern
 from labgrade.answers.reports import find_reports
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError
@@ -212,7 +212,7 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
     """The words stand there: outside of the section, or before something that is not read as a number."""
     document, spans = of_task(document, form.report or ())
     for span in spans:
-        for match in words_pattern(words).finditer(document.text, span.start, span.end):
+        for match in find_words(words, document.text, span.start, span.end):
             rest = document.text[match.end() : match.end() + _REACH].partition("\n")[0]
             why = _unreadable(rest)
             if why:
@@ -221,7 +221,7 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
                 return
     if not spans:
         yield Note(text=_no_heading(form, document))
-        first = words_pattern(words).search(document.text)
+        first = next(find_words(words, document.text), None)
         if first is not None:
             unread = not names_tasks(document, form.report or ()) and bool(
                 _LONG_NUMBER.search(document.text, first.end())
@@ -243,7 +243,7 @@ def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note
         for span in spans:
             text = document.text[span.start : span.end]
             lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-            told = any(words_pattern(each).search(text) for each in words)
+            told = any(next(find_words(each, text), None) for each in words)
             if not told and any(letter.isdigit() for line in lines for letter in line):
                 under = f" under '{heading}'" if heading else ""
                 missing = f"in {path}{under} the words '{words[0]}' are missing: write them before the answer"

@@ -106,42 +106,46 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     return one
 
 
-def asks(wanted: AnswerSpec, submission: Submission, subject: SubjectSpec | None) -> Mapping[str, Ask]:
-    """What is likely to be read of a hand-in for an answer; where it has no code for it, all that may be."""
-    has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in wanted.forms)
-    return _asks(wanted, subject, has_code)
+def asks(task: Task, submission: Submission) -> Iterator[tuple[str, Mapping[str, Ask]]]:
+    """What may be read of a hand-in for a task, by what is read in one go: "" for what is likely to be needed."""
+    for wanted in task.answers.values():
+        has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in wanted.forms)
+        first, where_missing = _asks(wanted, task.subject, has_code)
+        yield "", first
+        yield "where nothing is found", where_missing
+    yield f"lines of {task.id}", _all_lines(task)
 
 
-def _asks_of(wanted: AnswerSpec, subject: SubjectSpec | None, has_code: bool) -> Mapping[str, Ask]:  # noqa: FBT001
+def _asks_of(
+    wanted: AnswerSpec,
+    subject: SubjectSpec | None,
+    has_code: bool,  # noqa: FBT001
+) -> tuple[Mapping[str, Ask], Mapping[str, Ask]]:
+    """What is read first, and what only where no value is found; of a hand-in without code for it that is likely."""
     live, model = [form for form in wanted.forms if is_live(form)], about(subject)
     read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
-    found = (
+    first = (
         *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
         *(ask_value(wanted.type, form, model) for form in read),
-        *(ask_stray(wanted.type, form) for form in wanted.forms if isinstance(form, EntryForm)),
-        ask_notes(wanted.type, list(wanted.forms)),
-        *(ask_seen(wanted.type, form) for form in texts),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
-        *([] if has_code else [ask_notes(wanted.type, live)]),
-        *([] if has_code or wanted.type not in _ALONE else _lines(wanted, model)),
     )
-    return by_name(found)
+    where_missing = (
+        *(ask_stray(wanted.type, form) for form in wanted.forms if isinstance(form, EntryForm)),
+        *(ask_notes(wanted.type, forms) for forms in (list(wanted.forms), live)),
+        *(ask_seen(wanted.type, form) for form in texts),
+    )
+    if has_code:
+        return by_name(first), by_name(where_missing)
+    lines = _lines(wanted, model) if wanted.type in _ALONE else ()
+    return by_name((*first, *where_missing, *lines)), {}
 
 
 _asks = ByIdentity(_asks_of, _ANSWERS)  # a class is asked the same
-
-
-def asks_of_lines(task: Task) -> Mapping[str, Ask]:
-    """What is read of a hand-in where an answer of a task is not found right: all lines in which one may stand."""
-    return _asks_of_lines(task)
-
-
-def _all_lines(task: Task) -> Mapping[str, Ask]:
-    return by_name(ask for wanted in task.answers.values() for ask in _lines(wanted, about(task.subject)))
-
-
-_asks_of_lines = ByIdentity(_all_lines, _ANSWERS)
+_all_lines = ByIdentity(
+    lambda task: by_name(ask for wanted in task.answers.values() for ask in _lines(wanted, about(task.subject))),
+    _ANSWERS,
+)
 
 
 def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:

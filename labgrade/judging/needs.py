@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
 
@@ -51,32 +51,34 @@ def resolve(
     those that were skipped, which were never judged. `decisions`: what people decided about some of them.
     A decision can open what needs a check, and close what waited for it; it closes nothing that labgrade found open.
     """
-    gate = gates(checks, verdicts, decisions)
-    return {name: gate(name) for name in checks}
+    gates = Gates(checks, verdicts, decisions)
+    return {name: gates.of(name) for name in checks}
 
 
-def gates(
-    checks: Mapping[str, Sequence[str]], verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decided]
-) -> Callable[[str], NeedsGate]:
-    """What tells the gate of one check, by its name; as `resolve`."""
-    cases: dict[str, list[str]] = {}
-    for name in checks:
-        cases.setdefault(name.partition("[")[0], []).append(name)
-    found: dict[str, NeedsGate] = {}
+class Gates:
+    """Tells the gate of one check after the other; as `resolve`."""
 
-    def gate(name: str) -> NeedsGate:
-        if name not in found:
-            needs = {need: _all_of(map(state, cases.get(need, ()))) for need in checks[name]}
-            found[name] = NeedsGate(
+    def __init__(
+        self, checks: Mapping[str, Sequence[str]], verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decided]
+    ) -> None:
+        self._checks, self._verdicts, self._decisions = checks, verdicts, decisions
+        self._cases: dict[str, list[str]] = {}
+        for name in checks:
+            self._cases.setdefault(name.partition("[")[0], []).append(name)
+        self._found: dict[str, NeedsGate] = {}
+
+    def of(self, name: str) -> NeedsGate:
+        """The gate of the check called `name`."""
+        if name not in self._found:
+            needs = {need: _all_of(map(self._state, self._cases.get(need, ()))) for need in self._checks[name]}
+            self._found[name] = NeedsGate(
                 failed=tuple(need for need, met in needs.items() if met is Need.FAILED),
                 waits=tuple(need for need, met in needs.items() if met is Need.WAITS),
             )
-        return found[name]
+        return self._found[name]
 
-    def state(name: str) -> Need:
-        return _state(gate(name), verdicts.get(name), decisions.get(name))
-
-    return gate
+    def _state(self, name: str) -> Need:
+        return _state(self.of(name), self._verdicts.get(name), self._decisions.get(name))
 
 
 def _state(gate: NeedsGate, own: Verdict | None, decided: Decided | None) -> Need:

@@ -199,16 +199,14 @@ class FreeText:
         """The lines of every place in which the answer is looked for; for tensors, in which any of the task is."""
         printed = isinstance(self._wanted.type, TableOfType)
         wanted = self._task.answers.values() if printed else (self._wanted,)
-        forms = [form for each in wanted for form in text_forms(each) if self._is_there(form)]
-        asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in forms)}
+        forms = [form for each in wanted for form in text_forms(each)]
+        there = (form for form in forms if form.file is None or locate(self._submission, form.file) is not None)
+        asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in there)}
         found: dict[tuple[str, int], Line] = {}
         for ask in asks.values():
             lines: tuple[Line, ...] = self._reader.ask(self._submission, ask)
             found |= {(line.place, line.number): line for line in lines}
         return tuple(found.values())
-
-    def _is_there(self, form: TextForm) -> bool:
-        return form.file is None or locate(self._submission, form.file) is not None
 
     def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:

@@ -29,7 +29,7 @@ from labgrade.judging.coherent import of_one_file, tells_files
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded, waiting, with_points
 from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
 from labgrade.judging.judge import follows, judge, speak, with_measured
-from labgrade.judging.needs import gates
+from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
@@ -94,9 +94,8 @@ class TaskGrading:
         self.submission = course.without_kit(submission)
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
-        for wanted in task.answers.values():
-            grader.reader.expect(self.submission, obtain.asks(wanted, self.submission, task.subject))
-        grader.reader.expect(self.submission, {}, together=obtain.asks_of_lines(task))
+        for together, asks in obtain.asks(task, self.submission):
+            grader.reader.expect(self.submission, asks, together)
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answered] = {}
         self._together = Together(grader, partial(self._question, live_only=True), self._fresh, self._judged)
@@ -114,6 +113,10 @@ class TaskGrading:
             checks=checks,
             not_shown=None if more is None else more + hidden_points(checks),
         )
+
+    def forget(self) -> None:
+        """Let go of the answers, which may be large: what holds them refers back to this, so that they would stay."""
+        del self._together, self._answers
 
     def graded(self, name: str) -> Graded:
         """The item called `name`, graded. Never raises for what a student did; what is labgrade's fault is a FAULT."""
@@ -182,7 +185,7 @@ class TaskGrading:
             if other.check.id in item.check.needs:
                 self.graded(name)
         needs = {name: each.check.needs for name, each in self.items.items()}
-        return gates(needs, self._verdicts, self._credits)(item.id).verdict()
+        return Gates(needs, self._verdicts, self._credits).of(item.id).verdict()
 
     def _judge(self, item: Item) -> Judged:
         check = item.check
@@ -386,13 +389,9 @@ class TaskGrading:
 
     def _question(self, name: str, subject: SubjectSpec | None, *, live_only: bool) -> Question:
         wanted = self.task.answers[name]
+        model, limits = files_given(self._grader.oracle, wanted, subject, self.submission), self.task.limits
         return Question(
-            wanted=wanted,
-            submission=self.submission,
-            subject=subject,
-            model=files_given(self._grader.oracle, wanted, subject, self.submission),
-            live_only=live_only,
-            limits=self.task.limits,
+            wanted=wanted, submission=self.submission, subject=subject, model=model, live_only=live_only, limits=limits
         )
 
 

@@ -141,10 +141,11 @@ class Worker:
     def _whole(self, who: str, opened: _Open) -> Iterator[Event]:
         name = ""
         for key in list(opened.gradings):
-            grading = opened.gradings.pop(key)  # its answers may be large
+            grading = opened.gradings.pop(key)
             name = grading.submission.name
             opened.patience.task(grading.task.id)
             yield from self._graded(grading, grading.items)
+            grading.forget()
         self.forget(who)
         self._grader.forget()
         if opened.patience.cut:

@@ -58,16 +58,13 @@ class _Known:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.replies: dict[str, object] = {}
-        self.expected: dict[str, Ask] = {}
-        self.together: list[Mapping[str, Ask]] = []
+        self.expected: dict[str, dict[str, Ask]] = {}
 
     def along_with(self, name: str) -> dict[str, Ask]:
         """What else is to be read when this is, that is not known yet."""
-        found = dict(self.expected)
-        self.expected.clear()
-        for asks in [each for each in self.together if name in each]:
-            self.together.remove(asks)
-            found |= asks
+        found = self.expected.pop("", {})
+        for together in [each for each, asks in self.expected.items() if name in asks]:
+            found |= self.expected.pop(together)
         return {other: ask for other, ask in found.items() if other not in self.replies}
 
 
@@ -84,16 +81,15 @@ class Reader:
         with self._lock:
             self._known.clear()
 
-    def expect(self, submission: Submission, asks: Mapping[str, Ask], together: Mapping[str, Ask] | None = None) -> None:
+    def expect(self, submission: Submission, asks: Mapping[str, Ask], together: str = "") -> None:
         """Have these, `by_name`, read along with the first that is asked of this hand-in.
 
-        `together`: those that are read in one go where one of them is asked.
+        `together`: with the first that is asked of all that were expected by this word.
         """
-        if self._runner is not None:
+        if self._runner is not None and asks:
             known = self._of(submission)
             with known.lock:
-                known.expected |= asks
-                known.together += [together] if together else []
+                known.expected.setdefault(together, {}).update(asks)
 
     def ask(self, submission: Submission, ask: Ask) -> Any:
         """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import Claim, Wanted, claims, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
 from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
+from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
 from labgrade.answers.reading.plain_values import find_shape, read_shape
@@ -27,9 +28,6 @@ _SCALED = frozenset({"count", "bytes", "number"})  # kinds that a power of ten o
 _DIGIT = re.compile(r"\d")
 _MOST_ROWS = 200
 
-_BETWEEN_WORDS = (
-    r"""[ \t\u00a0\u3000*_`~\-()\[\]:\uff1a,./"']{0,6}(?:(?:the|number|amount|count|of|no\.?|\#)[ *_`]{1,4}){0,3}"""
-)
 _FULL_WIDTH = re.compile("[\uff10-\uff5a]")
 _NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
 
@@ -100,7 +98,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
     searched = _plain(text) if _FULL_WIDTH.search(text, start, end) else text
     noun = "" if kind == "bytes" else noun_in(words)
     found: list[Candidate] = []
-    for match in islice(words_pattern(words).finditer(searched, start, end), MOST_PLACES):
+    for match in islice(find_words(words, searched, start, end), MOST_PLACES):
         before = text[max(start, match.start() - _REACH) : match.start()].rpartition("\n")[2]
         rest = GOES_ON.sub(_blanks, text[match.end() : min(end, match.end() + _REACH)]).partition("\n")[0]
         line = before[-200:] + match[0] + rest
@@ -126,25 +124,6 @@ def _blanks(found: re.Match[str]) -> str:
 def _plain(text: str) -> str:
     """A whole document, of which many sections are looked at one after the other."""
     return as_ascii(text)
-
-
-def words_pattern(words: str) -> re.Pattern[str]:
-    """The words in any case, with any spacing and markup between them, with or without a final s, and whole.
-
-    The group `prefix` is a prefix of the word for what is counted: the G of `Total GMACs`.
-    """
-    tokens = re.findall(r"[A-Za-z0-9]+|[^\W\dA-Za-z_]+", as_ascii(words)) or [words]
-    if tokens[-1].isascii():
-        tokens[-1] = tokens[-1].removesuffix("s") if len(tokens[-1]) > 3 else tokens[-1]  # noqa: PLR2004 - `s` of `GMACs`
-    escaped = [re.escape(token) for token in tokens]
-    counted = next((place for place, token in enumerate(tokens) if noun_in(token) in ("MACs", "FLOPs")), None)
-    if counted is not None:
-        escaped[counted] = f"(?P<prefix>(?-i:[kKMGT]))?{escaped[counted]}"
-    else:
-        escaped[-1] += "(?P<prefix>(?!))?"
-    left = r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!sub-)" if tokens[0][0].isascii() else ""
-    right = r"(?:s|\(s\))?(?!_?[A-Za-z0-9])" if tokens[-1].isascii() else ""
-    return re.compile(left + _BETWEEN_WORDS.join(escaped) + right, re.IGNORECASE)
 
 
 def _as_unit(

@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.phrases import LEFT_OUT, PIPES, TOTAL, words_pattern
+from labgrade.answers.reading.find_words import find_words
+from labgrade.answers.reading.phrases import LEFT_OUT, PIPES, TOTAL
 from labgrade.answers.reading.tabular.blocks import find_across, find_blocks
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.columns import as_meant
@@ -113,7 +114,7 @@ def find_tables(
     if words is None:
         return _tables(text, start, end, kind)
     found: list[TableFound | TableProblem] = []
-    for place, match in enumerate(words_pattern(words).finditer(text, start, end)):
+    for place, match in enumerate(find_words(words, text, start, end)):
         line_start = text.rfind("\n", max(0, match.start() - _LONGEST_LINE), match.start()) + 1
         line_end = text.find("\n", match.end(), match.end() + _LONGEST_LINE)
         if place == _MOST_PLACES:
