@@ -112,6 +112,19 @@ def obtain_each(
     return origin, values
 
 
+def obtain_past(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value | None]]:
+    """As `obtain_each`, past what raises or is no value of the type: None stands for it."""
+    origin, said = _said_of_each(questions, form, running, past=True)
+    values: list[Value | None] = []
+    for each in said:
+        try:
+            value = None if each is None else _value(each, questions[0].wanted.type, form, running.reader)[0]
+        except WrongTypeError:
+            value = None
+        values.append(value)
+    return origin, values
+
+
 def obtain_some(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value | None]]:
     """As `obtain_each`, of a file that has the function; None for what is no value of the type, or a text."""
     origin, said = _said_of_each(questions, form, running, known=True)
@@ -126,7 +139,13 @@ def obtain_some(questions: Sequence[Question], form: CallForm, running: Running)
 
 
 def _said_of_each(
-    questions: Sequence[Question], form: CallForm, running: Running, *, attempt: bool = False, known: bool = False
+    questions: Sequence[Question],
+    form: CallForm,
+    running: Running,
+    *,
+    attempt: bool = False,
+    known: bool = False,
+    past: bool = False,
 ) -> tuple[str, list[Any]]:
     first = questions[0]
     submission = first.submission
@@ -143,6 +162,7 @@ def _said_of_each(
         subject=None,
         limits=first.limits,
         attempt=attempt,
+        past=past,
     )
     return f"{file}:{form.function}", running.runner.run_each(request, _subjects(questions))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each, writes
+from labgrade.answers.call import obtain_each, obtain_past, obtain_some, present, returns, write_each, writes
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
@@ -120,6 +120,23 @@ class Trials:
         origin, values = values_of_each(self._grader, form, self.check, questions)
         for value, subject in zip(values, subjects, strict=False):
             yield self._judged(value, origin, *self._grader.judging_of(self.task, self.check, subject, self._whole))
+
+    def past(self, subjects: Sequence[SubjectSpec]) -> list[Trial | None]:
+        """As `ahead`, past those on which the function raises or gives no value, for which there is None.
+
+        Raises:
+            FaultError: a failure of labgrade's.
+        """
+        wanted = _called(self.task.answers[self.check.answer])
+        (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
+        if others or not subjects or self.check.measured is not None:
+            return list(self.ahead(subjects))
+        origin, values = obtain_past([self._question(wanted, each) for each in subjects], form, self._grader)
+        means = (self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects)
+        return [
+            None if value is None else self._judged(value, origin, *own)
+            for value, own in zip(values, means, strict=False)
+        ]
 
     def again(self, subject: SubjectSpec, count: int) -> list[Trial | None]:
         """So many calls for one subject in one process; None for what gives no value.

@@ -318,8 +318,10 @@ def called_on(trials: Trials) -> list[Called]:
     most = len(waiting)
     for _ in range(_MOST_STARTS):
         some = waiting[:most]
-        done = trials.ahead([each.subject for each in some])
-        found += [Called(network=network, trial=trial) for network, trial in zip(some, done, strict=False)]
+        done = trials.past([each.subject for each in some])
+        found += [
+            Called(network=each, trial=trial) for each, trial in zip(some, done, strict=False) if trial is not None
+        ]
         waiting = waiting[len(done) :]
         if not waiting:
             break

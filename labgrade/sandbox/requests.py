@@ -33,7 +33,8 @@ class CallRequest:
 
     `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
     Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns. `attempt`:
-    it may save other calls, and has less time than one of these: what does not end in it may be sound.
+    it may save other calls, and has less time than one of these: what does not end in it may be sound. `past`: of
+    several calls in one process those that raise do not end it.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class CallRequest:
     saved_as: str = ""
     module: bool = False
     attempt: bool = False
+    past: bool = False
 
     @property
     def built(self) -> list[str]:

@@ -112,13 +112,13 @@ class Runner:
 
         All are called in one process, so that one call may spoil the next: what comes out wrong is to be tried by
         itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
-        where more is to be told than what was returned: something printed, weights that stood in.
+        where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
         """
         each = [plain_subject(subject) for subject, _ in subjects]
         wanted = {"given": list(request.given), "subject": None, "each": each}
         files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
         models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
-        done = self._call(request, "calls", {"models": models}, wanted, files)
+        done = self._call(request, "calls", {"models": models, "past": request.past}, wanted, files)
         fit = done.status == "returned" and not (request.attempt and (done.printed or done.seeded))
         return done.value if fit and isinstance(done.value, list) else []
 

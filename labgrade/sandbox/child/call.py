@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import linecache
 import sys
+import time
 from importlib.machinery import SourceFileLoader
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Event: TypeAlias = dict[str, object]
+_Uses: TypeAlias = "Sequence[Callable[[Callable[..., object]], object]]"
 NO_PLACE: Event = {"message": "", "where": "", "code": "", "inside": ""}
 _MESSAGE_CHARS = 2000
 _RELATIVE = "attempted relative import with no known parent package"
@@ -73,6 +75,7 @@ def place(error: BaseException, folder: Path) -> Event:
 
 
 MODULE = "student_file"
+_FAILING_SECONDS = 1.0
 MOST_NAMES = 200
 _MOST_YIELDED = 1 << 22
 
@@ -92,31 +95,42 @@ def using(
 
 
 def call_each(job: Mapping[str, Any], several: Sequence[Mapping[str, object]], folder: Path) -> bytes:
-    """The frame of what the function returned for each of several, up to the first call that does not return."""
-    return each(job, folder, [functools.partial(_called, values) for values in several])
+    """The frame of what the function returned for each of several, up to the first call that does not return.
+
+    A job may go `past` those that raise at once: None stands for them.
+    """
+    failing = _FAILING_SECONDS if job["past"] else 0.0
+    return each(job, folder, [functools.partial(_called, values) for values in several], failing)
 
 
 def _called(values: Mapping[str, object], function: Callable[..., object]) -> object:
     return _listed(function(*values.values()))
 
 
-def each(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> bytes:
-    """The frame of what each of `uses` makes of the function, up to the first that fails: that is tried by itself."""
+def each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
+    """The frame of what each of `uses` makes of the function, up to the first that fails: that is tried by itself.
+
+    Those that fail in so many seconds in all are gone past.
+    """
     around = Surroundings(job["torch_home"])
-    return _packed({**_uses(job, folder, uses), "seeded": around.seeded})
+    return _packed({**_uses(job, folder, uses, failing), "seeded": around.seeded})
 
 
-def _uses(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> Event:
+def _uses(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float) -> Event:
     try:
         function = vars(_load(folder, job)[0])[job["function"]]
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "import")
     said: list[object] = []
     for use in uses:
+        start = time.process_time()
         try:
             said.append(use(function))
-        except BaseException:  # noqa: BLE001 - a call of its own says what is wrong with it
-            break
+        except BaseException as error:  # noqa: BLE001 - a call of its own says what is wrong with it
+            failing -= time.process_time() - start
+            if failing <= 0 or not isinstance(error, Exception) or _is_out_of_memory(error):
+                break
+            said.append(None)
     return {"event": "returned", "value": said}
 
 
