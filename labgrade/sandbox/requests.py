@@ -188,7 +188,8 @@ class Ready:
 class Job:
     """One job on its way to a child: `kind` is one of child/jobs.py, and `arguments` what that kind takes.
 
-    `lay` puts the working copy into a folder that is not there yet; `server` is the kind of server that is asked;
+    `lay` puts the working copy into a folder that is not there yet; `same` tells what it is a copy of, so that one will
+    do for all jobs of the same files, and None where it must be laid anew; `server` is the kind that is asked;
     `wanted` are values of a subject, `anew` where the child is to build them itself; `errors`: what is printed to
     stderr comes back by itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result
     as it comes.
@@ -205,6 +206,7 @@ class Job:
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
+    same: Callable[[], object | None] = lambda: None
 
     def on_meta(self, folder: Path) -> bool:
         """Whether the file whose function is called names the meta device, on which torch may load its compiler."""

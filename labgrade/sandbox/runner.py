@@ -19,6 +19,7 @@ from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
+from labgrade.sandbox.host.job_folders import JobFolders
 from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, in_environment
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
@@ -68,6 +69,7 @@ class Runner:
         self._torch_home = str(torch_home.resolve()) if torch_home else ""
         offered = (self._torch_home,) if torch_home else ()
         self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
+        self._folders = JobFolders(self._servers)
         self.fork, self._spare_seconds = self._servers.fork, spare_seconds
         self.patience: Patience | None = None
 
@@ -79,6 +81,7 @@ class Runner:
 
     def close(self) -> None:
         """End the processes behind it. It may be used again afterwards."""
+        self._folders.forget()
         self._servers.close()
 
     def share(self) -> Path:
@@ -154,9 +157,12 @@ class Runner:
             for place, files in given.items():
                 working_copy.place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
-        asked = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
+        told = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
         limits, attempt = request.limits, request.attempt
-        job = Job(kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=asked, wanted=wanted, attempt=attempt)
+        own = lambda: None if left_out or any(given.values()) else working_copy.stamp(request.folder)  # noqa: E731
+        job = Job(
+            kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=told, wanted=wanted, attempt=attempt, same=own
+        )
         read = lambda ending: outcomes.execution(ending, request, left_out)  # noqa: E731 - for both
         done = self._result(job, read, Execution)
         refused = _NOT_RESIZABLE in done.reason and job.ready.subjects
@@ -357,7 +363,9 @@ class Runner:
         """
         try:
             for _ in range(2):  # where what kept it is gone it begins anew
-                if (ending := self._attempt(job)) and not (ending.lost and (job.take is None or not ending.up)):
+                with self._folders.of(job) as folder:
+                    ending = self._begun(job, folder)
+                if ending is not None and not (ending.lost and (job.take is None or not ending.up)):
                     break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"
@@ -366,15 +374,6 @@ class Runner:
             message = "the sandbox's server went away twice before the job began"
             raise FaultError(message)
         return ending
-
-    def _attempt(self, job: Job) -> Ending | None:
-        folder = self._servers.job_folder()
-        try:
-            (folder / "tmp").mkdir()
-            job.lay(folder / "handin")
-            return self._begun(job, folder)
-        finally:
-            working_copy.discard(folder)
 
     def _begun(self, job: Job, folder: Path) -> Ending | None:
         limits, server = job.limits, self._servers.get(job.server)

@@ -46,6 +46,18 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     return left_out
 
 
+def stamp(source: Path) -> object | None:
+    """What tells whether a submission's files are as they were: of each its place, size, time of change and inode.
+
+    None where they are being changed.
+    """
+    try:
+        told = [(size, relative, (source / relative).lstat()) for size, relative in sorted(_files(source))]
+    except OSError:
+        return None
+    return str(source), [(size, relative, each.st_mtime_ns, each.st_ino) for size, relative, each in told]
+
+
 def lend(source: Path, target: Path, *, link: bool) -> None:
     """Put one file into a folder, whatever its size: by a second name where that will do.
 
