@@ -163,7 +163,12 @@ class Verdict:
 
 def correct(reason: str = "", **facts: str) -> Verdict:
     """Full credit."""
+    if not (reason or facts):
+        return _CORRECT
     return Verdict(outcome=Outcome.CORRECT, credit=Fraction(1), reason=reason, facts=facts, agrees=True)
+
+
+_CORRECT = Verdict(outcome=Outcome.CORRECT, credit=Fraction(1), reason="", agrees=True)  # each cell of a table has one
 
 
 def partial(credit: Fraction | float, reason: str, *, hint: str = "", agrees: bool = False, **facts: str) -> Verdict:
