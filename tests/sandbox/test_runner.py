@@ -294,6 +294,7 @@ def test_what_was_too_large_to_copy_is_said_when_it_is_missed(runner, tmp_path, 
     (folder / "weights.bin").write_bytes(b"x" * 1000)
     assert len(runner.run(request(folder)).value) == 1000
     monkeypatch.setattr(working_copy, "COPY_BYTES", 900)
+    (folder / "weights.bin").write_bytes(b"y" * 1000)  # else what was laid for the first call is there
     execution = runner.run(request(folder))
     assert execution.status == "crashed"
     assert execution.reason.endswith("(too large to be copied for the call: weights.bin)")

@@ -163,17 +163,21 @@ def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
     return {"event": "ready", "bytes": shelf.bytes}
 
 
-def _settle_as_server(libraries: bool, share_by_files: bool) -> dict[str, object]:  # noqa: FBT001
-    """What must hold before anything is forked, and whether it does."""
+def _settle_as_server(*, libraries: bool, share_by_files: bool, settled: bool = False) -> dict[str, object]:
+    """What must hold before anything is forked, and whether it does.
+
+    `settled`: what forked this had done so, and nothing of a course's was imported since. To look at each object again,
+    or to move them to huge pages, would take a memory of its own, and longer than the rest of the start.
+    """
     from labgrade.sandbox.child.main import prepare
     from labgrade.sandbox.jail import linux
 
     prepare(share_by_files=share_by_files)
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-    runtime = sys.modules.get("onnxruntime")
-    sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
+    session = getattr(sys.modules.get("onnxruntime"), "InferenceSession", None)
+    sessions = [] if session is None or settled else [each for each in gc.get_objects() if type(each) is session]
     gc.freeze()  # what importing left behind is little, and to look for it takes a tenth of that time
-    huge = linux.collapse_heap() if libraries else 0
+    huge = linux.collapse_heap() if libraries and not settled else 0
     quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
     return {
         "threads": threads,
@@ -287,20 +291,21 @@ def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoRetu
     if zoo is None:
         _load_libraries(own, setup)
     _import(own, setup["preload"])
-    ready = _ready_to_fork(jail, libraries=setup["libraries"])
+    settled = zoo is not None and not setup["preload"]
+    ready = _ready_to_fork(jail, libraries=setup["libraries"], settled=settled)
     tell(control, ready)
     if ready["event"] != "ready":
         _leave(jail)
     serve(control, Shelf(lambda: _zoo_ready(own, jail)), jail)
 
 
-def _ready_to_fork(jail: Jail, *, libraries: bool) -> dict[str, object]:
+def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, object]:
     """What the server tells the grader before it serves.
 
     Raises:
         RuntimeError: something is loaded that no fork survives.
     """
-    state = _settle_as_server(libraries, jail.shares_by_files)
+    state = _settle_as_server(libraries=libraries, share_by_files=jail.shares_by_files, settled=settled)
     if state["sessions"] or not state["quiet"]:
         message = f"this must not be forked: {state}"
         raise RuntimeError(message)
