@@ -12,6 +12,7 @@ from labgrade.core.task import Limits
 from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan, search
+from labgrade.diagnosis.small_networks import called_on, networks_for
 from labgrade.reports.summary import full_reason
 from labgrade.run.grader import Grader
 from labgrade.verdict import Outcome
@@ -119,3 +120,29 @@ def test_code_of_a_kit_runs_only_where_it_is_trusted(tmp_path, capsys, monkeypat
     monkeypatch.chdir(tmp_path)
     assert cli.main(["counterexample", "hw2_1.py:total_macs"]) == 2
     assert "this kit brings code of its own (reference); if you trust it, add: --course ." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("body", "most"),
+    [
+        ("raise ValueError('no')", 2),
+        ("if GROUPS in str(model): raise ValueError('no')", 2),
+        ("if GROUPS in str(model): return [1, 2]", 2),
+    ],
+)
+def test_a_function_that_fails_on_some_networks_is_tried_on_the_others(grader, tmp_path, monkeypatch, body, most):
+    jobs = []
+    runner = type(grader.runner)
+    run = runner._run
+    monkeypatch.setattr(runner, "_run", lambda self, job: jobs.append(job.kind) or run(self, job))
+    own = f"def total_macs(model, input_size):\n    {body}\n    return right(model, input_size)\n"
+    source = f"{RIGHT}\nright, GROUPS = total_macs, 'groups=2'\n\n{own}"
+    (tmp_path / "hw2_1.py").write_text(source, encoding="utf-8")
+    about = task("2-1-4-macs")
+    (check,) = [each for each in about.checks if each.counterexample]
+    trials = Trials(grader, about, check, read(tmp_path, "someone"))
+    plain = [each for each in networks_for(trials) if "'groups': 2" not in str(each.subject.options)]
+    called = called_on(trials)
+    assert len(jobs) <= most, jobs  # one of them reads the file
+    assert [each.network for each in called] == (plain if "if" in body else [])
+    assert all(each.right for each in called)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -304,3 +305,23 @@ def test_of_several_subjects_those_that_take_long_to_build_are_ready_before(mode
     of_any_input = {"shape": [1], "options": {"num_classes": 3}, "input_seed": 0}
     assert one.ready.subjects == [{"model": name, **of_any_input} for name in ready], "nor what of it is frozen"
     assert not replace(job, wanted={**wanted, "given": ["input_size"]}).ready.subjects
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("if len(CALLS) != 2: raise ValueError", [None, 2, None, None]),
+        ("while time.process_time() < 0.6 * len(CALLS): pass\n    raise ValueError", [None]),
+        ("if len(CALLS) == 2: raise SystemExit", [1]),
+    ],
+)
+def test_calls_that_raise_are_gone_past_as_long_as_they_are_short(runner, tmp_path, body, said):
+    (tmp_path / "hw.py").write_text(
+        f"import time\nCALLS = []\ndef f(model):\n    CALLS.append(1)\n    {body}\n    return len(CALLS)"
+    )
+    limits = Limits(seconds=20, memory=600 << 20)
+    request = CallRequest(
+        folder=tmp_path, file="hw.py", function="f", given=("model",), subject=None, limits=limits, past=True
+    )
+    assert runner.run_each(request, [(SUBJECT, {})] * 4) == said
+    assert runner.run_each(replace(request, past=False), [(SUBJECT, {})] * 4) == list(takewhile(bool, said))
