@@ -112,26 +112,18 @@ def obtain_each(
     return origin, values
 
 
-def obtain_past(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value | None]]:
-    """As `obtain_each`, past what raises or is no value of the type: None stands for it."""
-    origin, said = _said_of_each(questions, form, running, past=True)
+def obtain_some(
+    questions: Sequence[Question], form: CallForm, running: Running, *, past: bool = False
+) -> tuple[str, list[Value | None]]:
+    """As `obtain_each`, of a file that has the function; None for what is no value of the type, or a text.
+
+    `past`: None for what raises, too, and texts are read.
+    """
+    origin, said = _said_of_each(questions, form, running, known=True, past=past)
     values: list[Value | None] = []
     for each in said:
         try:
-            value = None if each is None else _value(each, questions[0].wanted.type, form, running.reader)[0]
-        except WrongTypeError:
-            value = None
-        values.append(value)
-    return origin, values
-
-
-def obtain_some(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value | None]]:
-    """As `obtain_each`, of a file that has the function; None for what is no value of the type, or a text."""
-    origin, said = _said_of_each(questions, form, running, known=True)
-    values: list[Value | None] = []
-    for each in said:
-        try:
-            wrong = each is None or isinstance(each, str)
+            wrong = each is None or (isinstance(each, str) and not past)
             values.append(None if wrong else _value(each, questions[0].wanted.type, form, running.reader)[0])
         except WrongTypeError:
             values.append(None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, obtain_past, obtain_some, present, returns, write_each, writes
+from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each, writes
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
@@ -131,7 +131,8 @@ class Trials:
         (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
         if others or not subjects or self.check.measured is not None:
             return list(self.ahead(subjects))
-        origin, values = obtain_past([self._question(wanted, each) for each in subjects], form, self._grader)
+        questions = [self._question(wanted, each) for each in subjects]
+        origin, values = obtain_some(questions, form, self._grader, past=True)
         means = (self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects)
         return [
             None if value is None else self._judged(value, origin, *own)
