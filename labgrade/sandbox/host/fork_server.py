@@ -173,9 +173,7 @@ class ForkServer:
             branch.lines = [ours, *(line for line in branch.lines if line.fileno() >= 0)]
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
-        given = [theirs.fileno(), job_read, *(writer for _, writer in readers)]
-        if not errors:
-            given.append(given[-1])
+        given = [theirs.fileno(), job_read, *(writer for _, writer in readers), *([] if errors else [readers[-1][1]])]
         # What lies in it counts as the group's memory, of which it is to be a small part.
         file = _file() if entries and take is None and setup["memory"] >= ROOMY else -1
         given += [*entries, *([file] if file >= 0 else [])]
