@@ -93,30 +93,32 @@ def solo(groups):
 
 
 def own_groups():
-    return [path for above in cgroups.own()[1] for path in above.glob(f"labgrade-{os.getpid()}-[0-9]*")]
+    return {path for above in cgroups.own()[1] for path in above.glob(f"labgrade-{os.getpid()}-[0-9]*")}
 
 
 @pytest.fixture
 def peaks(monkeypatch):
-    """The most that each group held, looked at before it is removed."""
-    found, remove = [], cgroups._remove
+    """The most that each group held, looked at before it is removed or serves again."""
+    found, renewed = [], cgroups.Group.renewed
 
-    def look(folder):
-        files = [folder / name for name in ("memory.max_usage_in_bytes", "memory.peak")]
+    def look(group):
+        files = [group.folders[0] / name for name in ("memory.max_usage_in_bytes", "memory.peak")]
         found.extend(int(file.read_text()) for file in files if file.exists())
-        remove(folder)
+        return renewed(group)
 
-    monkeypatch.setattr(cgroups, "_remove", look)
+    monkeypatch.setattr(cgroups.Group, "renewed", look)
     return found
 
 
 @pytest.mark.parametrize("source", [AT_ONCE, IN_PROCESSES, IN_A_FILE, IN_A_CHILD])
 def test_the_kernel_holds_a_job_at_its_limit(solo, tmp_path, peaks, source):
+    call(solo, tmp_path / "hw", WITHIN)
+    before = {*own_groups()} - {*solo._servers._groups._kept[0].folders}
     done = call(solo, tmp_path / "hw", source)
     assert (done.status, done.reason) == ("memory", "f used more than 315 MB of memory")
     assert peaks
     assert LIMIT - (8 << 20) < max(peaks) <= LIMIT
-    assert own_groups() == []
+    assert own_groups() == before, "one in which something was ended serves no other job"
 
 
 def test_what_is_within_the_limit_is_left_alone(runner, tmp_path, peaks):
@@ -130,12 +132,34 @@ def test_with_polling_beside_it_the_words_are_the_same(runner, tmp_path):
     assert (done.status, done.reason) == ("memory", "f used more than 315 MB of memory")
 
 
-def test_a_job_is_in_a_group_of_its_own_before_its_file_is_imported(runner, tmp_path):
-    source = "IN = open('/proc/self/cgroup').read()\ndef f(): return IN"
-    first, second = (call(runner, tmp_path / "hw", source).value for _ in range(2))
+IN = "import time\nIN = open('/proc/self/cgroup').read()\ndef f():\n  time.sleep({})\n  return IN"
+
+
+def test_a_job_is_in_a_group_before_its_file_is_imported_and_leaves_it_to_the_next(runner, tmp_path):
+    first, second = (call(runner, tmp_path / "hw", IN.format(0)).value for _ in range(2))
     assert f"/labgrade-{os.getpid()}-" in first
-    assert first != second
-    assert own_groups() == []
+    assert first == second
+
+
+def test_no_two_jobs_are_in_one_group_at_a_time(runner, tmp_path):
+    seen = []
+    threads = [
+        threading.Thread(target=lambda name=name: seen.append(call(runner, tmp_path / name, IN.format(1)).value))
+        for name in ("one", "other")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({*seen}) == 2
+
+
+def test_a_runner_that_is_closed_leaves_no_group(groups, tmp_path):
+    before = own_groups()
+    with Runner(zoo=LIGHT, fresh=False) as one:
+        call(one, tmp_path / "hw", "def f(): return 1")
+        assert own_groups() > before
+    assert own_groups() == before
 
 
 def test_a_neighbour_is_not_touched(solo, tmp_path):
@@ -164,6 +188,27 @@ def test_a_job_holds_no_way_into_a_group(runner, tmp_path):
 def test_threads_are_counted_too(groups):
     with groups.of_a_job(LIMIT) as group:
         assert (group.folders[-1] / "pids.max").read_text().strip() == "256"
+
+
+def test_what_a_job_used_is_counted_anew_for_the_next(groups):
+    """A group that serves again: with its limit, and the most that it held is no sign of the next job's hunger."""
+    seen = []
+    for size in (200, 1):
+        with groups.of_a_job(LIMIT) as group:
+            if (child := os.fork()) == 0:
+                for entry in group.entries:
+                    os.write(entry, b"0")
+                filled = bytearray(size << 20)
+                filled[::4096] = b"1" * len(filled[::4096])
+                os._exit(0)
+            os.waitpid(child, 0)
+            seen.append((group.folders, int((group.folders[0] / cgroups._HELD[groups.version]).read_text())))
+            if groups.version == 1:
+                assert size << 20 < int((group.folders[0] / cgroups._PEAK).read_text()) < (size + 8) << 20
+    assert seen[0][0] == seen[1][0]
+    assert max(held for _, held in seen) <= cgroups._LEFT_BYTES
+    with groups.of_a_job(2 * LIMIT) as other:
+        assert other.folders != seen[0][0], "that one has another limit"
 
 
 def test_a_group_that_still_holds_a_process_is_emptied_and_removed(groups):
@@ -323,10 +368,12 @@ def test_where_no_group_is_wanted_none_is_made(monkeypatch, tmp_path):
 
 
 def test_a_job_for_which_no_group_can_be_made_any_more_is_polled(groups, monkeypatch):
+    groups.close()
+    before = own_groups()
     monkeypatch.setattr(cgroups, "_limit", lambda *_: Path("/nowhere/at/all").read_text())
     with groups.of_a_job(LIMIT) as group:
         assert group.entries == ()
-    assert own_groups() == []
+    assert own_groups() == before
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """A control group of the kernel's for each job: its memory is held at the limit, where polling comes too late.
 
 The grader makes the groups, below its own group, and hands the job descriptors to enter them by; no jail
-shows them. Version 1 asks for root, version 2 for a group that is delegated to this user. Names and meanings are those
+shows them. One that a job left as it was made serves the next: to make and remove one takes as long as a short call.
+Version 1 asks for root, version 2 for a group that is delegated to this user. Names and meanings are those
 of the kernel's Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 """
 
@@ -15,7 +16,7 @@ import shlex
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,11 @@ _SLACK_BYTES = 4 << 20  # the kernel counts in batches, and gives up a huge page
 _REMOVE_SECONDS = 2.0
 _TRIAL_BYTES = 64 << 20
 _COUNTS_BYTES = 4096
+_MOST_KEPT = 4
+_LEFT_BYTES = 1 << 20  # what may be charged to a group that serves again: caches, which the kernel takes back
 _KILLS = {1: "memory.oom_control", 2: "memory.events"}  # by version: where the kernel counts what it ends
+_HELD = {1: "memory.usage_in_bytes", 2: "memory.current"}
+_PEAK = "memory.max_usage_in_bytes"
 _numbers = itertools.count()
 
 
@@ -128,12 +133,31 @@ class Group:
             told = _counted(os.pread(self.kills, _COUNTS_BYTES, 0).decode())  # asked twenty times a second
             if self.version == 2:  # noqa: PLR2004 - of two versions
                 return told["oom_kill"] > 0 and told["oom"] > 0
-            if not told["oom_kill"]:
-                return False
-            most = self.folders[0] / "memory.max_usage_in_bytes"
-            return int(most.read_text()) >= self.memory - _SLACK_BYTES
+            return told["oom_kill"] > 0 and int((self.folders[0] / _PEAK).read_text()) >= self.memory - _SLACK_BYTES
         except (OSError, KeyError):
             return False
+
+    def renewed(self) -> bool:
+        """Whether it may serve the next job: nothing is in it, nothing was ended in it, and its counts begin anew."""
+        try:
+            told = _counted(os.pread(self.kills, _COUNTS_BYTES, 0).decode())
+            # Opened anew: through a descriptor of its own, version 1 goes on to tell who was in it a second ago.
+            if told["oom_kill"] or told.get("oom") or any(_read(f"{each}/cgroup.procs") for each in self.folders):
+                return False
+            if int(_read(f"{self.folders[0]}/{_HELD[self.version]}")) > _LEFT_BYTES:
+                return False
+            if self.version == 1:
+                _set(f"{self.folders[0]}/{_PEAK}", 0)
+        except (OSError, KeyError, ValueError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """Remove it, with whatever is still in it."""
+        for descriptor in (*self.entries, *([self.kills] if self.kills >= 0 else [])):
+            os.close(descriptor)
+        for folder in reversed(self.folders):
+            _remove(folder)
 
 
 class Groups:
@@ -148,41 +172,61 @@ class Groups:
         _sweep(self._above)
         if self.version == 2:  # noqa: PLR2004
             make_room(self._above[0])
+        self._kept: list[Group] = []
         self._try()
 
     @contextlib.contextmanager
     def of_a_job(self, memory: int) -> Iterator[Group]:
-        """A group that may use so many bytes; removed, with whatever is still in it, in the end.
+        """A group that may use so many bytes; in the end nothing is in it any more.
 
         Where none can be made any more, one without entries: polling holds the job.
         """
-        with contextlib.ExitStack() as ending:
-            try:
-                group = self._made(memory, ending)
-            except OSError:
-                ending.close()
-                group = Group(self.version)
+        try:
+            group = self._again(memory) or self._made(memory)
+        except OSError:
+            group = Group(self.version)
+        try:
             yield group
+        finally:
+            if group.entries and group.renewed():
+                self._kept.append(group)
+            else:
+                group.close()
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.pop(0).close()
 
-    def _made(self, memory: int, ending: contextlib.ExitStack) -> Group:
+    def _again(self, memory: int) -> Group | None:
+        """One that is kept, and may use so many bytes."""
+        for group in [each for each in self._kept if each.memory == memory]:
+            with contextlib.suppress(ValueError):  # another thread took it
+                self._kept.remove(group)
+                return group
+        return None
+
+    def close(self) -> None:
+        """Remove those that are kept."""
+        while self._kept:
+            self._kept.pop().close()
+
+    def _made(self, memory: int) -> Group:
         name = f"labgrade-{os.getpid()}-{next(_numbers)}"
-        folders = tuple(above / name for above in self._above)
-        for folder in folders:
-            folder.mkdir()
-            ending.callback(_remove, folder)
-        _limit(self.version, folders, memory)
-        entries = []
-        for folder in folders:
-            entries.append(os.open(f"{folder}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
-            ending.callback(os.close, entries[-1])
-        kills = os.open(f"{folders[0]}/{_KILLS[self.version]}", os.O_RDONLY | os.O_CLOEXEC)
-        ending.callback(os.close, kills)
-        return Group(self.version, folders, memory, tuple(entries), kills)
+        group = Group(self.version, tuple(above / name for above in self._above), memory)
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+            _limit(self.version, group.folders, memory)
+            for folder in group.folders:
+                entry = os.open(f"{folder}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+                group = replace(group, entries=(*group.entries, entry))
+            kills = os.open(f"{group.folders[0]}/{_KILLS[self.version]}", os.O_RDONLY | os.O_CLOEXEC)
+        except BaseException:
+            group.close()
+            raise
+        return replace(group, kills=kills)
 
     def _try(self) -> None:
         """Have a process that is nobody of importance enter a group, as a job would."""
-        with contextlib.ExitStack() as ending:
-            group = self._made(_TRIAL_BYTES, ending)
+        with contextlib.closing(self._made(_TRIAL_BYTES)) as group:
             # Descriptors 1 and 2, because a shell may know those up to 9 alone.
             shown = " ".join(shlex.quote(f"{folder}/cgroup.procs") for folder in group.folders)
             script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'
@@ -216,6 +260,15 @@ def _set(file: str, value: int) -> None:
     descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
+
+
+def _read(file: str) -> bytes:
+    """What a short file of the kernel's says."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _COUNTS_BYTES)
     finally:
         os.close(descriptor)
 

@@ -178,6 +178,8 @@ class Servers:
         if self._loader is not None:
             self._loader.close()
             self._loader = None
+        if self._groups is not None:
+            self._groups.close()
         if self._home is not None:
             working_copy.discard(Path(self._home.name))
             self._home.cleanup()
