@@ -206,7 +206,7 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
             grader.prepare(plan.tasks)
             gc.freeze()  # what all submissions are judged by is looked through for rubbish no more
         if judging is not None:
-            conversation.tell(judging)
+            conversation.tell(judging, hurry=False)
 
     try:
         with contextlib.closing(Worker(plan, grader, before)) as worker:

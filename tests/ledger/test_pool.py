@@ -28,6 +28,13 @@ def says_it_late(conversation, folder):
         conversation.tell((job, 4), hurry=False)
 
 
+def goes_on_for_long(conversation, folder):
+    for job in conversation.jobs():
+        conversation.tell((job, "begins"), hurry=False)
+        while not (folder / "heard").exists():
+            time.sleep(0.01)
+
+
 def dies_at_once(conversation, folder):
     os._exit(7)
 
@@ -51,6 +58,16 @@ def test_every_job_is_done_once(tmp_path, size):
 
 def test_what_is_told_without_hurry_is_heard_in_its_place(tmp_path):
     assert done(1, ["a", "b"], tmp_path, says_it_late) == [(job, number) for job in "ab" for number in (1, 2, 3, 4)]
+
+
+def test_what_is_told_without_hurry_is_heard_while_the_job_goes_on(tmp_path):
+    deadline = time.monotonic() + 60
+    with WorkerPool(1, goes_on_for_long, tmp_path) as pool:
+        for each in pool.run(["a"]):
+            assert each is not None or time.monotonic() < deadline, "it is heard only in the end"
+            if each is not None:
+                (tmp_path / "heard").touch()
+    assert (tmp_path / "heard").exists()
 
 
 @pytest.mark.parametrize("size", [1, 2])
