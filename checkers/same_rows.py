@@ -76,7 +76,7 @@ def _refuted(answer: Table, expected: Table, *, digits: int = 3, rtol: float = 0
     """Whether a cell that is there is wrong, so that no table with it is right: known before all else that is wrong."""
     pairs, near = _pairs(answer.rows, expected.rows), _Near(digits, rtol)
     cells = (_cells(answer.rows[got], expected.rows[index], frozenset(), near) for index, got in pairs.items())
-    return any(verdict.credit < 1 for found in cells for verdict in found.values())
+    return any(verdict.credit != 1 for found in cells for verdict in found.values())
 
 
 vars(same_rows)["refuted"] = _refuted  # what a search asks first, which has thousands of tables to expect
@@ -140,7 +140,7 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     matched = {*pairs.values(), *repeats}
     required = [index for index, row in enumerate(expected.rows) if not row.optional]
     # A row that may be left out counts only where it is wrong.
-    counted = [index for index in sorted(verdicts) if verdicts[index].credit < 1 or not expected.rows[index].optional]
+    counted = [index for index in sorted(verdicts) if verdicts[index].credit != 1 or not expected.rows[index].optional]
     return _Judged(
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
@@ -193,7 +193,7 @@ def _differ(row: Row, other: Row) -> bool:
 
 def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
     missing = () if forgiven else judged.missing
-    wrong = [(name, verdict) for name, verdict in judged.rows if verdict.credit < 1]
+    wrong = [(name, verdict) for name, verdict in judged.rows if verdict.credit != 1]
     parts = len(judged.rows) + len(missing)
     abridged = f"; the table is abridged and shows {judged.there:,} of {judged.required:,} rows" if forgiven else ""
     if not (wrong or missing or judged.extra):

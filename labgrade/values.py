@@ -36,6 +36,9 @@ class Number:
     def __str__(self) -> str:
         return self.text or show(self.value)
 
+    def __hash__(self) -> int:
+        return hash(self.text or self.value)  # a text knows its own, a fraction computes it each time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:

@@ -260,7 +260,7 @@ def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
 
 def _built(subject: SubjectSpec) -> list[str]:
     """Lines that build a model of the zoo or of the course, with its seeds and its input."""
-    plain = plain_subject(subject)
+    plain = {**plain_subject(subject)}
     own = ["from pathlib import Path", "", "from labgrade.spec import course"] if plain.pop("code", None) else []
     settings = [f"model={plain.pop('model')!r}", f"shape={tuple(plain.pop('shape'))!r}"]
     settings += [f"code=course.find(Path.cwd()).code_of({subject.model!r})"] if own else []

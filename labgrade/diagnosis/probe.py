@@ -82,6 +82,7 @@ class Trials:
 
     def __init__(self, grader: ProbeGrader, task: Task, check: Check, submission: Submission) -> None:
         self._grader, self.task, self.check, self._submission = grader, task, check, submission
+        self._without_slips = replace(check, misconceptions=())
         self._whole = submission  # with what its Python files are judged by, such as a model that was handed in
         self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
 
@@ -183,7 +184,7 @@ class Trials:
 
     def _judged(self, value: Value, origin: str, judging: Judging, expect: Expect) -> Trial:
         return Trial(
-            verdict=judge(replace(self.check, misconceptions=()), value, judging, expect),
+            verdict=judge(self._without_slips, value, judging, expect),
             origin=origin,
             value=value,
             expected=expect(self.check.expected) if self.check.expected is not None else None,

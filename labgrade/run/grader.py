@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import Check, Limits, QuantityCall, Source, SubjectSpec, Task
+    from labgrade.core.task import AnswerType, Check, CheckerCall, Limits, QuantityCall, Source, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
     from labgrade.judging.other_answer import OtherAnswer
     from labgrade.spec.course import Course
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _TABLES = 256  # expected tables that are kept in their types
+_CHECKERS = 1024  # asked for with each network that a function is tried on
 _REFUSED = (
     "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 )
@@ -86,6 +87,7 @@ class Grader:
         self.store = Path(self._store.name)
         self._digest: tuple[Submission, str] | None = None
         self._typed = ByIdentity(typed, _TABLES)
+        self._checked_by = ByIdentity(self._checker, _CHECKERS)
 
     def __enter__(self) -> Self:
         return self
@@ -192,11 +194,6 @@ class Grader:
         if check.checker is None:  # pragma: no cover - a validated spec has a checker where nothing is marked by hand
             message = f"the check '{check.id}' has no checker"
             raise FaultError(message)
-        entry = self.course.checkers.get(check.checker.name)
-        function = cast("Callable[..., Verdict]", entry.load())
-        judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
-        if kind is None and "Table" in entry.judges.split(" | ") and "Mapping[str, Number]" not in entry.judges:
-            judging = of_tables(judging)
 
         def expect(source: Source) -> Value:
             if isinstance(source, AnswerValue):
@@ -206,7 +203,13 @@ class Grader:
             own_table = isinstance(plain, list) and not (subject is not None and subject.handed_in)
             return self._typed(plain, kind) if own_table else typed(plain, kind)
 
-        return judging, expect
+        return self._checked_by(check.checker, kind), expect
+
+    def _checker(self, call: CheckerCall, kind: AnswerType | None) -> Judging:
+        entry = self.course.checkers.get(call.name)
+        judging = with_parameters(cast("Callable[..., Verdict]", entry.load()), entry.parameters, call.parameters, kind)
+        as_rows = kind is None and "Table" in entry.judges.split(" | ") and "Mapping[str, Number]" not in entry.judges
+        return of_tables(judging) if as_rows else judging
 
     def _answer(self, task: Task, submission: Submission | None, name: str, subject: SubjectSpec | None) -> Answered:
         if submission is None:

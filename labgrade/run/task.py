@@ -88,9 +88,9 @@ class TaskGrading:
     ) -> None:
         self._grader = grader
         self._book = book
-        self._decided = decided
-        self._explains = explains
-        self.task = task = own_variant(task, submission.name, grader.course.key)
+        self._decided, self._explains = decided, explains
+        self._course_key = grader.course.key
+        self.task = task = own_variant(task, submission.name, self._course_key)
         self.submission = course.without_kit(submission)
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
@@ -340,7 +340,7 @@ class TaskGrading:
             self._answers.setdefault(_key(name, subject), answer)
 
     def _fresh(self, item: Item) -> SubjectSpec | None:
-        return fresh_subject(self.task, item, self._grader.course.key)
+        return fresh_subject(self.task, item, self._course_key)
 
     def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
         """What a computed value is worth on a subject."""

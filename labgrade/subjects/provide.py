@@ -22,7 +22,7 @@ from labgrade.files.cache import Cache, cache_folder, key_of, version_of
 from labgrade.subjects import models, onnx_export
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _LIBRARIES = ("torch", "torchvision", "onnx")
 _INPUT = InputSpec(shape=(1, 3, 224, 224))
@@ -64,7 +64,7 @@ def _meant(source: str, subject: SubjectSpec | None) -> tuple[SubjectSpec, str]:
     return replace(subject), suffix
 
 
-def _make(plain: dict[str, Any], path: Path) -> None:
+def _make(plain: Mapping[str, Any], path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - this very file
         process.command("labgrade.subjects.provide", json.dumps(plain), str(path)),
         env=process.environment(),

@@ -17,13 +17,14 @@ class Meter:
     """What `root` and its descendants have used since `restart`.
 
     `root` is a supervisor (so that its job's adopted orphans count too), or the job itself. `shared_with`: the process
-    whose memory it began with, as its fork.
+    whose memory it began with, as its fork a moment ago.
     """
 
     def __init__(self, root: int, shared_with: int | None = None) -> None:
         self._root = root
         self._sharing = () if shared_with is None else (shared_with,)
-        self.restart()
+        self._spent = 0.0 if self._sharing else _cpu_seconds([self._root])
+        self._held = _private_bytes(self._root)
 
     def restart(self) -> None:
         """Count from here on."""
