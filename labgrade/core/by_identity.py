@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -30,10 +31,11 @@ class ByIdentity(Generic[R]):
             Exception: what the function raises; nothing is kept then.
         """
         key = tuple(map(id, given))
-        with self._lock:
-            if key in self._kept:
+        kept = self._kept.get(key)
+        if kept is not None:
+            with contextlib.suppress(KeyError):  # another thread has let go of it meanwhile
                 self._kept.move_to_end(key)
-                return self._kept[key][1]
+            return kept[1]
         result = self._function(*given)
         with self._lock:
             self._kept[key] = given, result

@@ -11,6 +11,7 @@ from labgrade.answers.call import obtain_each, obtain_some, present, returns, wr
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import CallForm
 from labgrade.diagnosis.fitting import typed
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _LARGEST_SOURCE = 2 << 20
+_CHECKS = 256
 _MOST_SECONDS = 10.0  # of one call: a random network is tiny
 _LARGEST_EDITED, _MOST_FILES, _MOST_SECONDS_EDITED = 1 << 16, 30, 3.0
 
@@ -77,12 +79,14 @@ class Source:
     text: str
 
 
+_without_slips = ByIdentity(lambda check: replace(check, misconceptions=()), _CHECKS)
+
+
 class Trials:
     """Tries the functions of one submission that a check is about, or that belong to another answer of its task."""
 
     def __init__(self, grader: ProbeGrader, task: Task, check: Check, submission: Submission) -> None:
         self._grader, self.task, self.check, self._submission = grader, task, check, submission
-        self._without_slips = replace(check, misconceptions=())
         self._whole = submission  # with what its Python files are judged by, such as a model that was handed in
         self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
 
@@ -184,7 +188,7 @@ class Trials:
 
     def _judged(self, value: Value, origin: str, judging: Judging, expect: Expect) -> Trial:
         return Trial(
-            verdict=judge(self._without_slips, value, judging, expect),
+            verdict=judge(_without_slips(self.check), value, judging, expect),
             origin=origin,
             value=value,
             expected=expect(self.check.expected) if self.check.expected is not None else None,

@@ -29,7 +29,7 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     target.chmod(_FOLDER_MODE)
     room = COPY_BYTES
     left_out = []
-    for count, (size, relative) in enumerate(sorted(_files(source))):
+    for count, (size, relative) in enumerate(sorted((each.st_size, name) for name, each in _looked_at(source))):
         if count >= _MOST_FILES:
             left_out.append(relative)
             continue
@@ -46,16 +46,10 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     return left_out
 
 
-def stamp(source: Path) -> object | None:
-    """What tells whether a submission's files are as they were: of each its place, size, time of change and inode.
-
-    None where they are being changed.
-    """
-    try:
-        told = [(size, relative, (source / relative).lstat()) for size, relative in sorted(_files(source))]
-    except OSError:
-        return None
-    return str(source), [(size, relative, each.st_mtime_ns, each.st_ino) for size, relative, each in told]
+def stamp(source: Path) -> object:
+    """What tells whether a submission's files are as they were: of each its place, size, time of change and inode."""
+    told = [(relative, each.st_size, each.st_mtime_ns, each.st_ino) for relative, each in _looked_at(source)]
+    return str(source), sorted(told)
 
 
 def lend(source: Path, target: Path, *, link: bool) -> None:
@@ -94,18 +88,19 @@ def discard(folder: Path) -> None:
             subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
-def _files(top: Path) -> Iterator[tuple[int, str]]:
+def _looked_at(top: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files below a folder, by their places in it."""
     folders = [""]
     while folders:
         base = folders.pop()
-        with contextlib.suppress(OSError), os.scandir(top / base) as entries:
+        with contextlib.suppress(OSError), os.scandir(f"{top}/{base}") as entries:
             for entry in entries:
                 relative = f"{base}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _LEFT_OUT:
                         folders.append(f"{relative}/")
                 elif entry.is_file(follow_symlinks=False):
-                    yield entry.stat(follow_symlinks=False).st_size, relative
+                    yield relative, entry.stat(follow_symlinks=False)
 
 
 def _copy_file(source: Path, target: Path, size: int) -> None:
