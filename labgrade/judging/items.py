@@ -143,7 +143,7 @@ def called_together(items: Iterable[Item], item: Item) -> list[Item]:
 
     Where some are small: first is the one whose call comes before (`call_before`), right behind it the small one it
     comes before; then the other small ones. Each larger network is among them once: another takes longer to build than
-    a process to start.
+    a process to start. Last come the small ones for which there is a bonus.
     """
     same = [each for each in items if each.check.cases and each.check.answer == item.check.answer]
     cases = [each for each in same if each.check.measured is None and not each.check.by_hand]
@@ -159,6 +159,8 @@ def called_together(items: Iterable[Item], item: Item) -> list[Item]:
         networks = {_network(each.subject): each for each in reversed([*first, *own])}
         large = [each for name, each in reversed(networks.items()) if name and not is_small(each.subject)]
         found += [each for each in large if each.subject != subject]
+        beyond = (each for each in cases if each.check.bonus and is_small(each.subject) and found)
+        found += [each for each in beyond if each.subject not in [other.subject for other in found]]
     return found if len(found) > 1 else []
 
 

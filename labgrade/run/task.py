@@ -89,8 +89,8 @@ class TaskGrading:
         self._grader = grader
         self._book = book
         self._decided, self._explains = decided, explains
-        self._course_key = grader.course.key
-        self.task = task = own_variant(task, submission.name, self._course_key)
+        self.task = task = own_variant(task, submission.name, grader.course.key)
+        self._fresh = partial(fresh_subject, task, key=grader.course.key)
         self.submission = course.without_kit(submission)
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
@@ -316,6 +316,7 @@ class TaskGrading:
         subject = self._fresh(item) if verdict.credit else None
         if subject is None:
             return verdict
+        self._keep(check.answer, self._together.with_cases(item, self.items.values(), answer, verdict, subject))
         other = self._answer(check.answer, subject)
         if isinstance(other, NoAnswer):
             # A file that was handed in beside the function: what is judged was not computed by a call.
@@ -334,13 +335,12 @@ class TaskGrading:
 
     def _call_together(self, item: Item) -> None:
         """Have the cases of a check answered in one process, as far as that comes out right."""
-        name, all_items = item.check.answer, self.items.values()
-        own = self._answers.get(_key(name, None))
-        for subject, answer in self._together.right_ones(item, all_items, own, self._verdicts):
-            self._answers.setdefault(_key(name, subject), answer)
+        own = self._answers.get(_key(item.check.answer, None))
+        self._keep(item.check.answer, self._together.right_ones(item, self.items.values(), own, self._verdicts))
 
-    def _fresh(self, item: Item) -> SubjectSpec | None:
-        return fresh_subject(self.task, item, self._course_key)
+    def _keep(self, name: str, right: Iterator[tuple[SubjectSpec | None, Answer]]) -> None:
+        for subject, answer in right:
+            self._answers.setdefault(_key(name, subject), answer)
 
     def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
         """What a computed value is worth on a subject."""

@@ -19,7 +19,7 @@ from labgrade.truth.measure import UnfitError
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from labgrade.answers.question import Question, Running
     from labgrade.core.results import Answered
@@ -51,9 +51,14 @@ class Together:
         self._later: dict[str, Answer] = {}  # by item
 
     def right_ones(
-        self, item: Item, items: Collection[Item], own: Answered | None, verdicts: Mapping[str, Verdict]
+        self,
+        item: Item,
+        items: Collection[Item],
+        own: Answered | None,
+        verdicts: Mapping[str, Verdict],
+        more: Sequence[tuple[Item, SubjectSpec]] = (),
     ) -> Iterator[tuple[SubjectSpec | None, Answer]]:
-        """The answers of the cases of an item's check up to the first that is not right, once a check.
+        """The answers of the cases of an item's check, then of `more`, up to the first that is not right, once a check.
 
         `own` is the answer for the task's own subject: only a function that was right there, as the `verdicts` of items
         tell, and said nothing beside its value is called.
@@ -64,11 +69,11 @@ class Together:
         of_own = [each.id for each in items if each.check.answer == check.answer and not each.check.cases]
         if not any(id_ in verdicts and verdicts[id_].outcome is Outcome.CORRECT for id_ in of_own):
             return
-        self._tried.add(check.id)
         cases = called_together(items, item)
+        self._tried |= {check.id, *(each.check.id for each in cases if each.check.bonus)}
         small = [each for each in cases if is_small(each.subject)]
         fresh = [(each, subject) for each in small if (subject := self._fresh(each)) is not None]
-        asked = [*((each, each.subject) for each in cases), *fresh]
+        asked = [*((each, each.subject) for each in cases), *fresh, *(more if cases else ())]
         for place, value in enumerate(self._values([self._ask(check.answer, subject) for _, subject in asked], own)):
             each, subject = asked[place]
             verdict = self._worth(each, subject, value)
@@ -76,9 +81,19 @@ class Together:
                 return  # what comes behind it may owe to it
             answer = replace(own, value=value)
             self._verdicts[each.check.id, id(answer)] = answer, verdict
-            if place == 1 and small:
+            if place and subject == each.subject:
                 self._later[each.id] = answer
             yield subject, answer
+
+    def with_cases(
+        self, own: Item, items: Collection[Item], answer: Answer, verdict: Verdict, fresh: SubjectSpec
+    ) -> Iterator[tuple[SubjectSpec | None, Answer]]:
+        """As `right_ones`, of the first cases that need no more than an item; behind them it is called for, `fresh`."""
+        for item in items if not own.check.cases else ():
+            check = item.check
+            if check.cases and check.answer == own.check.answer and {*check.needs} <= {own.check.id}:
+                yield from self.right_ones(item, items, answer, {own.id: verdict}, [(own, fresh)])
+                return
 
     def _worth(self, item: Item, subject: SubjectSpec | None, value: Value) -> Verdict | None:
         try:

@@ -58,3 +58,15 @@ def test_each_network_is_called_once_and_small_ones_come_first(tmp_path, models,
 
 def is_large(item):
     return not is_small(item.subject)
+
+
+def test_small_networks_for_a_bonus_are_called_behind_all_others(tmp_path):
+    """What is wrong there costs no call of what comes before, and what is right needs no process of its own."""
+    cases = ", ".join(f"{{model: {name}, input: [1, 3, 64, 64]}}" for name in (SMALL[0], SMALL[1], LARGE[1]))
+    beyond = f"{{id: beyond, bonus: true, points: 2, cases: [{{model: {SMALL[2]}}}, {{model: {LARGE[0]}}}]}}"
+    text = TASK.replace("{id: CASES}", f"{{id: others, points: 4, cases: [{cases}]}}\n      - {beyond}")
+    write(tmp_path, {"specs/lab/task.yaml": text})
+    parts = items(load.read(tmp_path / "specs/lab/task.yaml", course.find(tmp_path)))
+    of_cases = next(each for each in parts if each.check.id == "others")
+    found = [each.subject.model for each in called_together(parts, of_cases)]
+    assert found == [SMALL[1], SMALL[0], LARGE[1], SMALL[2]]

@@ -110,3 +110,24 @@ def test_the_worse_verdict_counts_and_how_the_function_ended_is_a_verdict_of_its
     assert with_fresh(partial(0.9, "most"), some).reason.startswith("better on the task's own input")
     crashed = without_value(Outcome.CRASHED, "ValueError")
     assert with_fresh(correct("all"), crashed) is crashed
+
+
+def test_a_right_function_is_called_on_the_other_input_behind_the_cases(tmp_path, monkeypatch):
+    cases = "[{model: micro/tied, input: [1, 3, 32, 40]}, {model: micro/uneven_kernel, input: [1, 3, 32, 40]}]"
+    again = f"    again:\n      - {{id: others, points: 0, cases: {cases}}}\n"
+    (tmp_path / "specs/lab").mkdir(parents=True)
+    (tmp_path / "specs/lab/task.yaml").write_text(TASK.replace("  - {id: total", f"{again}  - {{id: total"))
+    found = course.find(tmp_path)
+    task = load.read(tmp_path / "specs/lab/task.yaml", found)
+    alone = []
+    with Grader(found) as grader:
+        run = grader.runner.run
+        monkeypatch.setattr(grader.runner, "run", lambda request: alone.append(request.subject.model) or run(request))
+        for name, alike in (("right", ["micro/dilated"]), ("rebuilt", ["micro/dilated"] * 2)):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "hw.py").write_text(HOOKS.replace("WHERE", SUBMISSIONS[name][0]))
+            alone.clear()
+            first = grader.grade([task], read(tmp_path / name, name)).tasks[0].checks[0].verdict
+            assert first.outcome.name == SUBMISSIONS[name][1], first
+            assert [each for each in alone if each == task.subject.model] == alike
+            assert (alone == alike) == (name == "right"), "the cases of a wrong one are called by themselves"
