@@ -33,8 +33,9 @@ class ByIdentity(Generic[R]):
         key = tuple(map(id, given))
         kept = self._kept.get(key)
         if kept is not None:
-            with contextlib.suppress(KeyError):  # another thread has let go of it meanwhile
-                self._kept.move_to_end(key)
+            if 2 * len(self._kept) > self._most:  # else there is room for long
+                with contextlib.suppress(KeyError):  # another thread has let go of it meanwhile
+                    self._kept.move_to_end(key)
             return kept[1]
         result = self._function(*given)
         with self._lock:

@@ -38,11 +38,12 @@ class JobFolders:
             FaultError: the server does not come up.
         """
         files = job.same() if self._servers.get(job.server).private else None
-        folder = (self._taken(files) if files is not None else None) or self._laid(job)
+        known = self._taken(files) if files is not None else None
+        folder = known or self._laid(job)
         try:
             yield folder
         finally:
-            if files is not None and job.same() == files:
+            if files is not None and (known or job.same() == files):  # else something had to be left out, or changed
                 self._keep(files, folder)
             else:
                 working_copy.discard(folder)
