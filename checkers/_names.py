@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CLASS = re.compile(r"(?:<class ')?(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(\w{1,60})(?:'>)?")
 _WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)|([\w.]{1,200}):?\s[A-Z][a-z]\w{1,60}")
+NAMESPACE = "::"
 _MARK = re.compile(r"[._]")
 _TOTAL = re.compile(
     r"\W*(?:grand\W)?(?:total|sum|overall|\u03a3|\u2211|合計|總計|總和|总计|合计)(?![a-z0-9.])", re.IGNORECASE
@@ -35,6 +36,17 @@ def without_prefix(names: Sequence[str], expected: Collection[str]) -> list[str]
     nodes = _of_nodes(names, expected)
     known = [sum(name in expected for name in each) for each in (nodes, best)]
     return nodes if known[0] > known[1] and len(set(nodes)) == len(nodes) else best
+
+
+def in_namespace(names: Sequence[str], expected: Collection[str]) -> list[str]:
+    """The names, with the namespace of the expected ones where they have none: `conv2d` is `aten::conv2d`.
+
+    A `_` before a name may be lost in Markdown.
+    """
+    whole = {name.partition(NAMESPACE)[2]: name for name in expected if NAMESPACE in name}
+    whole = {name.lstrip("_"): own for name, own in whole.items()} | whole
+    taken = {*names}
+    return [name if name in expected or whole.get(name, name) in taken else whole[name] for name in names]
 
 
 def _of_nodes(names: Sequence[str], expected: Collection[str]) -> list[str]:

@@ -15,7 +15,7 @@ from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, with
 
 from ._abridged import realigned
 from ._compared import compared, left_out
-from ._names import bare, folded, is_total, without_prefix
+from ._names import NAMESPACE, bare, folded, in_namespace, is_total, without_prefix
 from ._numbered import is_numbered, numbered
 from ._wording import of_all, shown, tally
 from .equal import equal
@@ -38,6 +38,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     at_least: Annotated[int, {"minimum": 1}] | None = None,
     order: bool = False,
     others: Literal["wrong", "allowed", "unsure"] = "wrong",
+    namespace: str | None = None,
     left_open: Literal["skipped", "wrong"] = "skipped",
     digits: Annotated[int, {"minimum": 1}] = 3,
     rtol: Annotated[float, {"minimum": 0}] = 0.0,
@@ -46,7 +47,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
     unless `others` are allowed, it sums up the others, or all in it is zero; where others are `unsure` and nothing else
-    is wrong, a person decides. A row that stands twice and says two things is wrong, whichever is right.
+    is wrong, a person decides. Of a `namespace` (`aten::`) all rows are expected: those of another one are allowed, and
+    those without any are unsure. A row that stands twice and says two things is wrong, whichever is right.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
     with `left_open: wrong`, every cell in which something is expected has to be there, and no other of those columns.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
@@ -54,7 +56,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.
     """
     judged = _judge(answer, expected, order=order, near=_Near(digits, rtol), all_cells=left_open == "wrong")
-    judged = replace(judged, extra=()) if others == "allowed" else judged
+    judged = replace(judged, extra=[] if others == "allowed" else _asked(judged.extra, namespace))
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -63,11 +65,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     elif others == "allowed" and judged.missing and len(answer.rows) in _CUT_AFTER:
         hint = f"the table has {len(answer.rows)} rows, as one that is cut there: print all of them (row_limit=-1)"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
-    if (
-        others == "unsure"
-        and judged.extra
-        and _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1
-    ):
+    unsure = others == "unsure" or (namespace is not None and not any(_is_of(name, namespace) for name in judged.extra))
+    if unsure and judged.extra and _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1:
         verdict = without_value(Outcome.MANUAL, verdict.reason)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
 
@@ -152,6 +151,15 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     )
 
 
+def _asked(names: Sequence[str], namespace: str | None) -> list[str]:
+    """The names that are in no other namespace than this one."""
+    return [name for name in names if namespace is None or _is_of(name, namespace) or NAMESPACE not in name]
+
+
+def _is_of(name: str, namespace: str) -> bool:
+    return folded(name).startswith(folded(namespace))
+
+
 def _beside(judged: _Judged, answer: Table, expected: Table, forgiven: bool) -> tuple[ComparedRow, ...]:  # noqa: FBT001
     """Each row that counts beside the expected one, in the order of the expected rows; those too many come last."""
     found: list[ComparedRow] = []
@@ -218,12 +226,13 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> Mapping[int, int]:
 
 
 @lru_cache(maxsize=128)
-def _pairs_of(given_names: tuple[tuple[str, ...], ...], known: tuple[tuple[str, ...], ...]) -> Mapping[int, int]:
+def _pairs_of(given_names: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]) -> Mapping[int, int]:
     """The same from names alone, which tables of a search share by thousands, and right ones of a class."""
     answer, expected = (
-        [Row(name=own, cells={}, also_named=tuple(more)) for own, *more in each] for each in (given_names, known)
+        [Row(name=own, cells={}, also_named=tuple(more)) for own, *more in each] for each in (given_names, wanted)
     )
-    given = without_prefix([row.name.strip() for row in answer], {name for row in expected for name in _names(row)})
+    known = {name for row in expected for name in _names(row)}
+    given = in_namespace(without_prefix([row.name.strip() for row in answer], known), known)
     pairs, taken = numbered(given, expected)
     besides = _besides(answer, expected)
     pairs, taken = pairs | besides, taken | set(besides.values())

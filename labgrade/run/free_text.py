@@ -22,7 +22,8 @@ from labgrade.judging.texts.choose_listed import (
     holds_values,
     in_order,
     left_open,
-    names_layer,
+    may_be_table,
+    names_rows,
     saying,
     says_something,
 )
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of several rows found by their names: with fewer of them right, these may be others
-_DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value", "value taken back")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
@@ -344,10 +344,9 @@ class FreeText:
         shapes, taken = "shape" in kind.columns.values(), self._taken()
         decimals = shapes or "number" in kind.columns.values()
         left = [line for line in lines if holds_values(line, taken, shapes=shapes, decimals=decimals)]
-        left = left or [line for line in lines if (shapes and names_layer(line)) or (line.terms and not line.quoted)]
+        left = left or [line for line in lines if names_rows(line, shapes=shapes) or (line.terms and not line.quoted)]
         by_numbers, by_names = self._expected_among(lines)
-        dense = any(holds_values(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in left)
-        if len(left) < 2 and not dense:  # noqa: PLR2004 - two lines may be a table
+        if not may_be_table(left, taken, shapes=shapes, decimals=decimals):
             left = by_numbers or by_names
         if not left:
             return as_it_is

@@ -586,3 +586,35 @@ def test_names_of_nodes_name_layers():
     assert same_rows(nodes, EXPECTED).reason == "all 4 rows are right"
     mixed = table(*nodes.rows[:2], *ROWS[2:])
     assert same_rows(mixed, EXPECTED).credit == Fraction(2, 6)
+
+
+def kinds(**counts: int) -> Table:
+    """A table of kinds; `prim__` is `prim::`."""
+    rows = (Row(name=name.replace("__", "::"), cells={"count": number(count)}) for name, count in counts.items())
+    return Table(rows=tuple(rows))
+
+
+ATEN = kinds(aten__conv2d=5, aten__relu=7)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (kinds(aten__conv2d=5, aten__relu=7, prim__Constant=40), Outcome.CORRECT),
+        (kinds(aten__conv2d=5, aten__relu=7, aten__dropout=0), Outcome.CORRECT),
+        (kinds(aten__conv2d=5, aten__relu=7, aten__dropout=2), Outcome.PARTIAL),
+        (kinds(aten__conv2d=5, aten__relu=7, ATen__Dropout=2), Outcome.PARTIAL),
+        (kinds(aten__conv2d=5, aten__relu=7, aten__dropout=2, dropout=2), Outcome.PARTIAL),
+        (kinds(aten__conv2d=5, aten__relu=7, dropout=2), Outcome.MANUAL),
+        (kinds(aten__conv2d=5, aten__relu=6, Constant=40), Outcome.PARTIAL),
+        (kinds(conv2d=5, relu=7), Outcome.CORRECT),
+        (kinds(conv2d=5, relu=7, prim__Constant=40), Outcome.CORRECT),
+        (kinds(conv2d=5, relu_=7), Outcome.PARTIAL),
+    ],
+)
+def test_a_namespace_is_asked_for_as_a_whole_and_others_are_not(answer, outcome):
+    assert same_rows(answer, ATEN, namespace="aten::").outcome is outcome
+
+
+def test_names_of_other_namespaces_are_other_names():
+    assert not same_rows(kinds(prim__conv2d=5, prim__relu=7), ATEN).credit

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 TOLD_APART = 10  # a smaller number stands in any text
+_DENSE = 4  # values of one line that may be a table by themselves
 _LEAST_SAID = 3  # values that say more than chance
 
 
@@ -137,11 +138,19 @@ def holds_values(line: Line, taken: frozenset[Fraction], *, shapes: bool, decima
     )
 
 
-def names_layer(line: Line) -> bool:
-    """Whether a line has a layer's whole name and several numbers, as where sizes have a column each."""
-    dotted = any(isinstance(piece.value, str) and "." in piece.value for piece in line.pieces)
-    sizes = sum(isinstance(piece.value, Number) for piece in line.pieces)
-    return dotted and sizes > 1 and not (line.code or line.quoted)
+def names_rows(line: Line, *, shapes: bool) -> bool:
+    """Whether a line has operators' whole names and as many numbers, or a layer's with its sizes a column each."""
+    words = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+    numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
+    operators = sum("::" in word for word in words)
+    sized = shapes and numbers > 1 and any("." in word for word in words)
+    return (sized or 1 < operators <= numbers) and not (line.code or line.quoted)
+
+
+def may_be_table(lines: Sequence[Line], taken: frozenset[Fraction], *, shapes: bool, decimals: bool) -> bool:
+    """Whether lines that hold values may be a table: two of them, or one with several rows."""
+    dense = (holds_values(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in lines)
+    return len(lines) > 1 or any(dense) or any(names_rows(line, shapes=False) for line in lines)
 
 
 def choose_shape(

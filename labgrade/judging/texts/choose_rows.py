@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.values import Scalar
 
 _SLOTS = (0, -1, 1, -2, 2)
+_NAMESPACE = "::"
 _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
@@ -64,6 +65,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
         return None
     names = names_of(expected)
+    names = {**_kinds_beside(lines, names), **names}
     lines = [_with_each(_with_joined(line, names), names) for line in lines]
     records = _beside_others(list(_records(lines, names, columns)))
     if not records:
@@ -75,7 +77,8 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     used = [*in_form, *others]
     required = [row.name for row in expected.rows if not row.optional]
     dots = any(line.dots for line in lines)
-    if 2 * len({each.name for each in used}) < len(required) and not (dots and len(seen) > 1):
+    there = {each.name for each in used}.intersection(row.name for row in expected.rows)
+    if 2 * len(there) < len(required) and not (dots and len(seen) > 1):
         return None
     slots = {column: _slot(column, of, used, expected) for column, of in columns.items()}
     extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
@@ -92,6 +95,14 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     )
     table = Table(rows=rows if sure else once, abridged=dots)
     return RowsFound(table=table, place=ordered[0].line.place, sure=sure, rival=_has_rival(used, columns, slots))
+
+
+def _kinds_beside(lines: Sequence[Line], names: Mapping[str, str]) -> dict[str, str]:
+    """Names in the namespace of expected ones, on a line with one of these: rows that nobody expected."""
+    known = {name.partition(_NAMESPACE)[0] for name in names.values() if _NAMESPACE in name}
+    words = [[piece.value for piece in line.pieces if isinstance(piece.value, str)] for line in lines if known]
+    beside = (word for each in words if any(plain_name(word) in names for word in each) for word in each)
+    return {plain_name(word): word for word in beside if _NAMESPACE in word and word.partition(_NAMESPACE)[0] in known}
 
 
 def _without_value(used: Sequence[_NamedValues], names: Mapping[str, str]) -> set[str]:
@@ -322,6 +333,7 @@ def _strangers(
     lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_NamedValues]
 ) -> Iterator[_NamedValues]:
     """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""
+    spaced = all(_NAMESPACE in each.name for each in in_form)
     dotted = all("." in each.name or any(map(str.isdigit, each.name)) for each in in_form)
     for line in lines:
         if line.code or line.quoted or usual[2] < 0:
@@ -331,6 +343,6 @@ def _strangers(
             continue
         place, name = words[len(usual[0])]
         like = ("." in name or any(map(str.isdigit, name))) if dotted else name[:1].isupper() and not name.isupper()
-        if like and _form(line, place) == usual:
+        if (like or spaced) and _form(line, place) == usual:
             values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
             yield _NamedValues(name=name, line=line, values=values, form=usual)

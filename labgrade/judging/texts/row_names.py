@@ -49,7 +49,9 @@ def names_of(expected: Table) -> Mapping[str, str]:
         for row in expected.rows:
             for name in (row.name,) if own else row.also_named:
                 found.setdefault(plain_name(name), row.name)
-    return {**_called(expected), **found}
+    bare = {name.rpartition("::")[2]: own for name, own in found.items() if "::" in name}
+    marked = {name.lstrip("_"): own for name, own in bare.items()}  # `_conv` may lose its mark in Markdown
+    return {**_called(expected), **marked, **bare, **found}
 
 
 def _called(expected: Table) -> Mapping[str, str]:
