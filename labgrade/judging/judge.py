@@ -18,7 +18,7 @@ from labgrade.answers.reading.numerals.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.judging.other_answer import own_says
-from labgrade.judging.texts.row_names import with_types_named
+from labgrade.judging.texts.row_names import left_in_order, named_in_order, with_types_named
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
@@ -77,7 +77,8 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     for bounds in check.partly:
         if isinstance(answer, Number) and _within(answer.value, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
-    return verdict
+    named = None if computed else named_in_order(answer, expected)
+    return verdict if named is None else left_in_order(verdict, judge(check, named, judging, expect))
 
 
 def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -> Verdict:

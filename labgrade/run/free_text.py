@@ -29,7 +29,7 @@ from labgrade.judging.texts.choose_listed import (
 )
 from labgrade.judging.texts.choose_number import Choice, choose_number
 from labgrade.judging.texts.choose_rows import rows_by_name
-from labgrade.judging.texts.row_names import by_order, is_of_others
+from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.sightings import NUMBERS, WantedNumber, is_one, numbers_of
 from labgrade.judging.texts.unexpected import unexpected
 from labgrade.judging.texts.unread import (
@@ -293,8 +293,6 @@ class FreeText:
             as_it_is = second_look.table_in_sight(self._judged, own, as_it_is, lines)
             if as_it_is.verdict.outcome is Outcome.MANUAL:
                 return as_it_is
-        if own and expected and (unnamed := by_order(own, expected, self._judged, as_it_is)) is not None:
-            return unnamed
         found = rows_by_name(kind, expected, lines) if expected is not None else None
         read = self._no_rows(answer, as_it_is, lines) if found is None else self._named(found, answer, as_it_is, lines)
         if own and expected and read.verdict.outcome is Outcome.PARTIAL and is_of_others(own, expected):

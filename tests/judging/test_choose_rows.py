@@ -1,9 +1,11 @@
 """Which lines of a text are the rows of a table."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from checkers.same_rows import same_rows
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.passages.sections import Span
@@ -11,7 +13,7 @@ from labgrade.core.task import Check, LiteralValue, TableType
 from labgrade.judging.judge import judge
 from labgrade.judging.texts.choose_listed import in_order
 from labgrade.judging.texts.choose_rows import rows_by_name
-from labgrade.judging.texts.row_names import with_types_named
+from labgrade.judging.texts.row_names import named_in_order, with_types_named
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, correct, incorrect
 
@@ -64,6 +66,76 @@ def test_a_type_of_layers_may_be_called_by_less_where_one_row_can_be_meant(hande
     answer = table(dict.fromkeys(handed_in, 5))
     named = with_types_named(answer, table(dict.fromkeys(expected, 5)))
     assert [row.name for row in named.rows] == (meant or expected)
+
+
+LAYERS = Table(
+    rows=(
+        Row(name="features.0", cells={}, also_named=("Conv2d: 2-1", "Conv2d (0): 2-1", "Conv2d-1", "conv1")),
+        Row(name="features.3", cells={}, also_named=("Conv2d: 2-4", "Conv2d (3): 2-4", "Conv2d-4", "conv2")),
+        Row(name="block.fc", cells={}, also_named=("Linear: 2-6", "Linear (fc): 2-6", "Linear-6")),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (["Conv2d: features.0", "conv features.3"], ["features.0", "features.3"]),
+        (["features.0 (3→64)", "features.3 - Conv2d"], ["features.0", "features.3"]),
+        (["conv1: Conv2d(3, 64, bias=False)", "2. conv2 11x11"], ["features.0", "features.3"]),
+        (["Layer block.fc", "features/3", "/features/0/Conv"], ["block.fc", "features.3", "features.0"]),
+        (["features[0]", "Conv2d (conv2)", "`block.fc`"], ["features.0", "features.3", "block.fc"]),
+        (["Conv2d 1", "4_Conv2d", "Linear #6"], ["Conv2d-1", "Conv2d-4", "Linear-6"]),
+        (["features.0 (weight)", "features.0 (bias)"], None),  # two rows of one layer
+        (["features.0", "conv1 Conv2d"], None),  # the same
+        (["after features.0", "before features.3"], None),
+        (["features.0 + relu", "ReLU: features.3", "Linear: conv1"], None),
+        (["features.0 to features.3", "block fc", "Conv2d (after conv1)"], None),
+        (["first", "Conv2d", "1", "Dropout 1"], None),
+    ],
+)
+def test_a_cell_that_says_a_layer_s_name_among_other_words(cells, names):
+    answer = Table(rows=tuple(Row(name=cell, cells={}) for cell in cells))
+    assert [row.name for row in with_types_named(answer, LAYERS).rows] == (names or cells)
+
+
+ORDERED = {"features.0": 100, "features.3": 200, "block.fc": 300}
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "abridged", "meant"),
+    [
+        ({"a": 100, "b": 200, "c": 300}, False, list(ORDERED)),
+        ({"a": 100, "b": 200, "c": 300, "Total": 600}, False, list(ORDERED)),
+        ({"features.0": 100, "the second": 200, "block.fc": 300}, False, list(ORDERED)),
+        ({"features.0": 100, "conv9": 200, "block.fc": 300}, False, None),  # another name is another layer
+        ({"features.3": 100, "the second": 200, "block.fc": 300}, False, None),
+        ({"a": 100, "b": 200}, False, None),
+        ({"a": 100, "b": 200}, True, list(ORDERED)[:2]),
+        ({"a": 100, "b": 300}, True, ["features.0", "block.fc"]),
+        (ORDERED, False, None),
+    ],
+)
+def test_rows_without_names_may_be_the_expected_ones_in_their_order(handed_in, abridged, meant):
+    named = named_in_order(replace(table(handed_in), abridged=abridged), table(ORDERED))
+    assert (None if named is None else [row.name for row in named.rows]) == meant
+
+
+@pytest.mark.parametrize(
+    ("counts", "computed", "outcome", "suggested"),
+    [
+        ({"a": 100, "b": 200, "c": 300}, False, Outcome.MANUAL, Outcome.CORRECT),
+        ({"a": 100, "b": 201, "c": 300}, False, Outcome.MANUAL, Outcome.PARTIAL),
+        ({"a": 101, "b": 201, "c": 300}, False, Outcome.INCORRECT, None),
+        ({"a": 100, "b": 200, "c": 300}, True, Outcome.INCORRECT, None),
+        ({"features.0": 100, "the next": 200, "block.fc": 300}, False, Outcome.MANUAL, Outcome.CORRECT),
+        ({"features.0": 100, "the next": 201, "block.fc": 300}, False, Outcome.PARTIAL, None),
+    ],
+)
+def test_a_table_whose_rows_are_right_in_their_order_waits(counts, computed, outcome, suggested):
+    check = Check(id="c", points=Fraction(1), answer="a", expected=LiteralValue(value=None))
+    found = judge(check, table(counts), same_rows, lambda _: table(ORDERED), computed=computed)
+    assert (found.outcome, found.suggestion and found.suggestion.outcome) == (outcome, suggested)
 
 
 def test_what_a_function_returns_is_named_as_it_is_asked_for(judge_by_type):

@@ -8,15 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.judging.texts.unread import left_to_person
-from labgrade.values import Table
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from labgrade.judging.texts.choose_number import Choice
-    from labgrade.values import Value
-    from labgrade.verdict import Verdict
+    from labgrade.values import Row, Value
 
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
@@ -31,6 +29,14 @@ _SYNONYMS = {  # what people call a type of layers, by its class without its dim
     "AdaptiveAvgPool": """adaptiveavgpool avgpool avgpooling avg-pool avg-pooling average-pool average-pooling
         global-average-pool global-average-pooling globalaveragepool 平均池化""",
 }
+_LAYER_WORDS = frozenset({"layer", "module", "node", "schicht", "couche", "capa", "層", "层"})
+_TYPE = re.compile(r"([A-Z]\w*)[-: ]")
+_TYPE_NUMBER = re.compile(r"[a-z]\w*-\d+")
+_TYPE_AND_NUMBER = re.compile(r"([A-Za-z]\w*?)[ _#(]{1,3}(\d+)\)?|#?(\d+)[ _.:)-]{1,3}([A-Za-z]\w*)")
+_INDEX = re.compile(r"(?<=\w)\[(\d+)\]")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_WORD = re.compile(r"[^\s()\[\]{},;:=|<>\u2192'\"`]+")
+_SIZES = re.compile(r"[\d.,#x\u00d7*/\u2013\u2014-]+")
 _LABEL = re.compile(r"(?:layers?|modules?|nodes?|schicht|couche|capa|層|层)[\s_#.:]{0,3}(?=\S)")
 
 
@@ -69,7 +75,7 @@ def with_types_named(answer: Value, expected: Value | None) -> Value:
     """
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return answer
-    answer = _without_labels(answer, expected)
+    answer = _with_names_told(_without_labels(answer, expected), expected)
     called = _called(expected)
     own = {plain_name(name) for row in expected.rows for name in (row.name, *row.also_named)}
     plain = [_BLANKS.sub("-", plain_name(row.name)) for row in answer.rows]
@@ -92,6 +98,67 @@ def _without_labels(answer: Table, expected: Table) -> Table:
     return replace(answer, rows=tuple(replace(row, name=name) for row, name in zip(answer.rows, bare, strict=True)))
 
 
+def _with_names_told(answer: Table, expected: Table) -> Table:
+    """A table with the names of layers alone where the cells say more: `Conv2d: conv1`, `conv1 (3x3)`, `features/0`.
+
+    A cell tells a name that stands in it whole, once, beside numbers and words for a layer of its type alone, if no
+    other row may be of the same layer. A type with a number, `Conv2d 1`, is written as tools do: `Conv2d-1`.
+    """
+    known = names_of(expected)
+    types = {row.name: _types(row) for row in expected.rows}
+    classes = set().union(*types.values())
+    direct = [known.get(plain_name(row.name), "") for row in answer.rows]
+    told = [own or _told(row.name, known, types) for own, row in zip(direct, answer.rows, strict=True)]
+    taken = Counter(told)
+    rows = [
+        replace(row, name=name if name and taken[name] == 1 else _numbered(row.name, classes)) if not own else row
+        for row, own, name in zip(answer.rows, direct, told, strict=True)
+    ]
+    return replace(answer, rows=tuple(rows))
+
+
+def _types(row: Row) -> frozenset[str]:
+    """The words for the type of a layer, which its other names begin with."""
+    classes = {found[1] for name in row.also_named if (found := _TYPE.match(name))}
+    bases = {_DIMENSIONS.sub("", name) for name in classes}
+    words = {word for base in bases for word in _SYNONYMS.get(base, "").split()}
+    return frozenset({name.lower() for name in classes | bases} | words)
+
+
+def _told(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
+    """The row whose name a cell says among other words; nothing where it may be another, or none."""
+    cell = _INDEX.sub(r".\1", cell)
+    outside = _BRACKETS.sub(" ", cell)
+    said = [(word, _row_of(word, known, types)) for word in _WORD.findall(cell)]
+    named = {row for _, row in said if row}
+    if len(named) != 1:
+        return ""
+    name = named.pop()
+    if any(_row_of(word, known, types) for word in _WORD.findall(outside)):
+        said = [(word, _row_of(word, known, types)) for word in _WORD.findall(outside)]
+    allowed = types[name] | _LAYER_WORDS
+    return name if all(row or _SIZES.fullmatch(word) or plain_name(word) in allowed for word, row in said) else ""
+
+
+def _row_of(word: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
+    """The row that a word names: `/features/0/Conv` is `features.0`. A number names none, nor does a type."""
+    plain = plain_name(word.replace("/", ".").strip("."))
+    for name in (plain, plain.rpartition(".")[0]):
+        row = known.get(name, "")
+        if row and not name.isdecimal() and name not in types[row] and not _TYPE_NUMBER.fullmatch(name):
+            return row if name == plain or plain.rpartition(".")[2] in types[row] else ""
+    return ""
+
+
+def _numbered(name: str, classes: Collection[str]) -> str:
+    """`Conv2d-1` for `Conv2d 1` and `1_Conv2d`; any other name as it is."""
+    found = _TYPE_AND_NUMBER.fullmatch(name.strip())
+    if found is None:
+        return name
+    of, number = (found[1], found[2]) if found[1] else (found[4], found[3])
+    return f"{of}-{number}" if plain_name(of) in classes else name
+
+
 def plain_name(name: str) -> str:
     """A name in lower case, without what it is a member of and what says that it is a layer: `Conv2d-Schichten`."""
     plain = _LAYERS.sub("", name.strip().lower())
@@ -100,18 +167,60 @@ def plain_name(name: str) -> str:
     return plain
 
 
-_UNNAMED = "none of the rows bears a name that is asked for; in their order most are right"
+_UNNAMED = "rows bear no name that is asked for; in their order "
 _MOSTLY = Fraction(1, 2)
+_TOTALS = ("total", "\u5408\u8a08", "\u7e3d", "\u603b", "\u5408\u8ba1")
 
 
-def by_order(table: Table, expected: Table, judged: Callable[[Value], Verdict], as_it_is: Choice) -> Choice | None:
-    """MANUAL for a table of rows that bear no expected name where most are right in their order; else None."""
-    known = names_of(expected)
-    required = [row.name for row in expected.rows if not row.optional]
-    if len(table.rows) != len(required) or any(plain_name(row.name) in known for row in table.rows):
+def named_in_order(answer: Value, expected: Value | None) -> Table | None:
+    """The table with the expected names in their order; None where its rows may be others.
+
+    Of several names none is an expected one, or those that aren't are no names but words: `the first of them`.
+    """
+    if not isinstance(answer, Table) or not isinstance(expected, Table):
         return None
-    named = (replace(row, name=name) for row, name in zip(table.rows, required, strict=True))
-    verdict = judged(Table(rows=tuple(named)))
-    if as_it_is.verdict.credit or verdict.credit < _MOSTLY:
+    known = {name: own for name, own in names_of(expected).items() if not _TYPE_NUMBER.fullmatch(name)}
+    rows = [row for row in answer.rows if not plain_name(row.name).startswith(_TOTALS)]
+    found = [known.get(plain_name(row.name), "") for row in rows]
+    words = all(name or " " in row.name.strip() for name, row in zip(found, rows, strict=True))
+    if "" not in found or (any(found) and not words):
         return None
-    return left_to_person(replace(as_it_is, verdict=verdict), _UNNAMED, "rows in their order")
+    whole = [[row for row in expected.rows if not row.optional], [*expected.rows]]
+    meant = [*_cut(rows, whole)] if answer.abridged else [each for each in whole if len(each) == len(rows)]
+    fits = [each for each in meant if all(own in ("", row.name) for own, row in zip(found, each, strict=True))]
+    best = max(fits, key=lambda each: sum(map(_agree, rows, each)), default=None)
+    if best is None:
+        return None
+    named = (replace(row, name=wanted.name) for row, wanted in zip(rows, best, strict=True))
+    return replace(answer, rows=tuple(named))
+
+
+def _cut(rows: Sequence[Row], whole: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
+    """The expected rows that those of an abridged table may be: the first ones, or the next with the same values."""
+    for each in whole:
+        rest = iter(each)
+        following = [next((wanted for wanted in rest if _agree(row, wanted)), None) for row in rows]
+        yield from (
+            found for found in ([*each[: len(rows)]], [one for one in following if one]) if len(found) == len(rows)
+        )
+
+
+def _agree(row: Row, wanted: Row) -> bool:
+    """Whether a row has the values of another, where it has any."""
+    cells = [(cell, wanted.cells.get(column)) for column, cell in row.cells.items() if cell is not None]
+    return bool(cells) and all(
+        abs(one.value - other.value) <= one.half_unit
+        if isinstance(one, Number) and isinstance(other, Number)
+        else one == other
+        for one, other in cells
+    )
+
+
+def left_in_order(verdict: Verdict, named: Verdict) -> Verdict:
+    """MANUAL where a table is right, or mostly where it bears no name, with its rows `named` in their order."""
+    if named.credit < (1 if verdict.credit else _MOSTLY):
+        return verdict
+    reason = _UNNAMED + ("all are right" if named.credit == 1 else "most are right")
+    said = Suggestion(outcome=named.outcome, credit=named.credit, why=named.reason, kind="rows in their order")
+    waits = replace(without_value(Outcome.MANUAL, reason), suggestion=said)
+    return replace(waits, facts=named.facts, rows=named.rows)
