@@ -96,7 +96,7 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
             outcome = Outcome.MANUAL if _refers(found.plain) else Outcome.INCORRECT
             return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
         value, others = meant.value, (*others, *meant.others)
-        said = f"'{cut(found.plain)}' says more than a number" if isinstance(found.plain, str) else error
+        said = f"'{cut(found.plain)}' says more than a {_asked(kind)}" if isinstance(found.plain, str) else error
         problem = problem or ("" if meant.sure else f"{origin}: {said}")
     text = found.plain
     formula = text.lstrip("= ") if isinstance(text, str) and isinstance(value, Number) else "="
@@ -108,6 +108,10 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
     if isinstance(text, str) and isinstance(value, Number) and (doubt := _doubt(text, value, str(kind), origin)):
         problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
     return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
+
+
+def _asked(kind: AnswerType) -> str:
+    return "shape" if kind == "shape" else "number"
 
 
 def _doubt(text: str, value: Number, kind: str, name: str) -> str:

@@ -36,8 +36,8 @@ _LONGEST_TO_EXPLAIN = 20_000  # characters, on which the slow parser spends unde
 _QUICK: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Where libyaml is more lenient than Python's parser: tabs, byte order marks, a comment at once behind `|` or `>`.
 _READ_OTHERWISE = re.compile(r"[\t\ufeff]|[|>][-+0-9]*#")
-_NEXT_GROUP = re.compile(r"[0-9]{3}(?:\.[0-9]+)?(?: ?[A-Za-z]{1,10})?")
-_FIRST_GROUP = re.compile(r"[-+]?[0-9]{1,3}")
+_NEXT_GROUP = re.compile(r"[0-9]+(?:\.[0-9]+)*(?: ?[A-Za-z]{1,10})?[)\]]?")
+_FIRST_GROUP = re.compile(r"[-+([]?[0-9]+(?:\.[0-9]+)*")
 CUT = "a comma ends a value inside { }: quote the number or write it without commas"
 
 
@@ -45,7 +45,7 @@ CUT = "a comma ends a value inside { }: quote the number or write it without com
 class Loaded:
     """Plain data with, for each path into it, where its key and its value stand and how a scalar was written.
 
-    `cut` has the numbers that their thousands separators cut up (`{total: 6,624,904}`), as they were written;
+    `cut` has what commas cut up, as it was written: `{total: 6,624,904}`, `{total: 26,5 MB}`, `{shape: (3, 1000)}`;
     `twice` where a student gave a key a second time, with another value, of which the first is kept.
     """
 
@@ -243,8 +243,8 @@ class _Builder:
             if number and _goes_on(key, value):
                 self.out.cut[number] = f"{self.out.cut.get(number, self.out.sources[number])},{name}"
                 continue
-            first = start.flow_style and isinstance(value, yaml.ScalarEvent) and _FIRST_GROUP.fullmatch(value.value)
-            number = here if first else ()
+            plain = start.flow_style and isinstance(value, yaml.ScalarEvent) and not value.style
+            number = here if plain and _FIRST_GROUP.fullmatch(value.value) else ()
             if name in data and self._lenient:
                 again = self._place(key)
                 there = (*path, "", name)

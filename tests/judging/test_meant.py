@@ -55,3 +55,40 @@ def test_several_numbers_of_which_some_are_right(tmp_path, name, entry, outcome,
     with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
         verdict = TaskGrading(grader, task(name), read(tmp_path, "s"), explains=False).graded("total").verdict
     assert (verdict.outcome, verdict.suggestion and verdict.suggestion.outcome) == (outcome, suggested)
+
+
+@pytest.mark.parametrize(
+    ("shape", "outcome"),
+    [
+        ("[3 1000]", "CORRECT"),
+        ("[3; 1000]", "CORRECT"),
+        ("['3', '1000']", "CORRECT"),
+        ("[3, '1,000']", "CORRECT"),
+        ("'[3, 1,000]'", "CORRECT"),
+        ("{shape: [3, 1000]}", "CORRECT"),
+        ("{size: 'torch.Size([3, 1000])'}", "CORRECT"),
+        ("'(3, 1000), batch of three'", "CORRECT"),
+        ("'3 × [1, 1000] → [3, 1000]'", "MANUAL"),
+        ("'[1, 1000] -> [3, 1000]'", "MANUAL"),
+        ("'[3, 1000] or [1, 3000]'", "MANUAL"),
+        ("'not (3, 1000)'", "MANUAL"),
+        ("'3 x [1, 1000]'", "MANUAL"),
+        ("3 by 1000", "MANUAL"),
+        ("{batch: 3, classes: 1000}", "MANUAL"),
+        ("[[3, 1000], [1, 3000]]", "MANUAL"),
+        ("(3, 1000)", "MANUAL"),  # cut up by the comma
+        ("3, 1000", "MANUAL"),
+        ("[1 3000]", "INCORRECT"),
+        ("{shape: [1, 3000]}", "INCORRECT"),
+        ("'[1, 1000] -> [1, 3000]'", "INCORRECT"),
+        ("3 by 100", "INCORRECT"),
+        ("[[1, 1000], [1, 3000]]", "INCORRECT"),
+        ("three", "INCORRECT"),
+    ],
+)
+def test_a_shape_in_other_words(tmp_path, shape, outcome):
+    (tmp_path / "answers.yaml").write_text(f"lab-2-1-3: {{output_shape: {shape}}}", encoding="utf-8")
+    own = task("lab-2-1-3-summaries", "acal-lab2-tutorial")
+    with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
+        found = TaskGrading(grader, own, read(tmp_path, "s"), explains=False).graded("output")
+    assert found.verdict.outcome == outcome

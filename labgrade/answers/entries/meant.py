@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from labgrade.answers.entries.rearranged import COUNTS, forms, joined
+from labgrade.answers.entries.shapes import shapes_meant
 from labgrade.answers.reading.claims import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
@@ -265,13 +266,8 @@ def _typed(plain: object, kind: str) -> Number | None:
 
 
 def _shape(plain: object) -> Meant | None:
-    """A shape of one dimension that is written as its size, or of sizes with names: `{N: 1, C: 64}`."""
-    if isinstance(plain, int) and not isinstance(plain, bool):
-        return Meant(value=(plain,), sure=True)
-    whole = joined(plain) if isinstance(plain, list | tuple) else plain
-    if not isinstance(whole, dict) or not all(isinstance(each, int) for each in whole.values()):
-        return None
-    return Meant(value=tuple(whole.values()))
+    found = shapes_meant(plain)
+    return None if found is None else Meant(value=found[0][0], others=tuple(found[0][1:]), sure=found[1])
 
 
 def _rows(plain: object, kind: AnswerType) -> Meant | None:

@@ -15,7 +15,7 @@ from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
 from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
-from labgrade.answers.reading.plain_values import find_shape, read_shape
+from labgrade.answers.reading.plain_values import read_shape, shapes_said
 from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
 
 if TYPE_CHECKING:
@@ -257,8 +257,8 @@ def _on_line(
         value = rest.strip().strip("*`|\"'").strip()
         return [Candidate(position=offset, value=value)] if value else []
     if asked.kind == "shape":
-        shape = find_shape(rest)
-        return [Candidate(position=offset, value=shape[0], near=shape[1] <= 1)] if shape else []
+        said = shapes_said(rest)
+        return [Candidate(position=offset, value=shape, near=near, doubt=doubt) for shape, near, doubt in said]
     return [_candidate(claim, offset) for claim in claims(label, plain, position, asked, paired=paired)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, cast
 
@@ -102,6 +102,7 @@ _LISTED = re.compile(rf"\s*{_DIMENSION}(?:{_COMMA}{_DIMENSION}){{0,15}}\s*,?\s*"
 _PIECE = re.compile(_DIMENSION)
 _SPACED = re.compile(rf"[\[(]?\s{{0,3}}{_DIMENSION}(?:[ \t;|]{{1,6}}{_DIMENSION}){{1,15}}\s{{0,3}}[\])]?")
 _WRAPPING = re.compile(r"(?:torch\.)?Size|tuple|list|shape", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d),(?=0\d\d(?!\d))")  # [3, 1,000]
 UNKNOWN = -1
 
 
@@ -125,8 +126,47 @@ def find_shape(text: str, position: int = 0) -> tuple[tuple[int, ...], int, int]
     return (_dimensions(match[0]), match.start(), match.end()) if match else None
 
 
+def find_shapes(text: str, position: int = 0) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """All of them, in order."""
+    while (found := find_shape(text, position)) is not None:
+        yield found
+        position = found[2]
+
+
+ARROW = re.compile(r"->|=>|[=\u2192\u21d2]")
+_OTHERS = re.compile(
+    r"[|;]|\.\s|input|weight|kernel|eingabe|entr(?:\u00e9e|ada)|\u8f38\u5165|\u8f93\u5165", re.IGNORECASE
+)
+_FACTOR = re.compile(r"(\d{1,6})\s?[x\u00d7*]\s?$", re.IGNORECASE)
+_FOLLOWED = re.compile(r"\s?[x\u00d7*]\s?(\d{1,6})(?![\d.])", re.IGNORECASE)
+
+
+def factor_of(text: str, start: int, end: int) -> int:
+    """By what the shape at [start, end) is multiplied, `3 x [1, 1000]`; 1 where it is by nothing."""
+    found = _FACTOR.search(text[max(0, start - 10) : start]) or _FOLLOWED.match(text, end)
+    return int(found[1]) if found else 1
+
+
+def shapes_said(text: str) -> list[tuple[tuple[int, ...], bool, str]]:
+    """The shapes that the rest of a line says behind a label: each, whether it stands near, what makes one doubt it.
+
+    That behind the last arrow comes first, `[1, 3, 64, 64] -> [3, 1000]`; besides, all of its number of dimensions that
+    are not of something else.
+    """
+    found = list(find_shapes(text))
+    if not found:
+        return []
+    near, begins = found[0][1] <= 1, found[0][2]
+    until = _OTHERS.search(text, begins)
+    own = [each for each in found if until is None or each[2] <= until.start()]
+    arrows = [arrow.end() for arrow in ARROW.finditer(text, begins, own[-1][1])]
+    last = next((each for each in own if arrows and each[1] >= arrows[-1]), own[0])
+    alike = [each for each in own if len(each[0]) == len(last[0])]
+    return [(shape, near, "\u00d7" if factor_of(text, start, end) > 1 else "") for shape, start, end in alike]
+
+
 def _dimensions(text: str) -> tuple[int, ...]:
-    pieces = _PIECE.findall(text)
+    pieces = _PIECE.findall(_THOUSANDS.sub("", text))
     return tuple(int(piece) if piece.lstrip("-").isdigit() else UNKNOWN for piece in pieces)
 
 
