@@ -62,6 +62,17 @@ _NONE = re.compile(
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
 _AND = re.compile(r"[^\W\d_][\s*_`]*(?:[/&:|]|\b(?:and|und|et|y)\b)[\s*_`]*$", re.IGNORECASE)
 _APART = re.compile(r"[\s*_`$]*(?:[/&:|,]|\b(?:and|und|et|y)\b)[\s*_`$]*", re.IGNORECASE)
+_REMARK = re.compile(
+    r"[\s*_`$]{0,4}[(\[\uff08](?!(?:with|incl|excl|mit|ohne|con|sin|avec|sans|\d))([^()\[\]\d\n]{2,40})[)\]\uff09]",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\s((?:for|of|in|by|f\u00fcr|von|de|pour|para)\s[^,;()|\d\n]{2,40})(?=,)", re.IGNORECASE)
+_QUALIFIED = re.compile(r"(?:^|[:=|])\s{0,3}((?!about|approx|around|ca\b)[^\W\d_][^,;()|\d\n:=]{1,30})$", re.IGNORECASE)
+_WHOLE = re.compile(
+    r"\b(?:all|total|overall|altogether|whole|everything|sum|alle\w?|gesamt|insgesamt|tou(?:s|tes)|tod[oa]s)\b"
+    r"|\u5168\u90e8|[\u7e3d\u603b]|\u5408[\u8a08\u8ba1]",
+    re.IGNORECASE,
+)
 _NOT = re.compile(r"(?:\bnot|\bnicht|\bno|不是)[\s*_`~]*$", re.IGNORECASE)
 _BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
@@ -194,7 +205,25 @@ def _of_several(label: str, rest: str, first: Found, fitting: list[Found]) -> st
     joined = _AND.search(label)
     behind = next((each for each in fitting if each.start > first.start), None)
     series = behind is not None and _APART.fullmatch(rest, first.end, behind.start)
-    return joined[0].strip() if joined and series else ""
+    return joined[0].strip() if joined and series else _remarked(rest, first, fitting)
+
+
+def _remarked(rest: str, first: Found, fitting: list[Found]) -> str:
+    """What the first of several numbers is of, where another has its own words: `602,112 B (input), 5,201,539 B (all)`.
+
+    A later, larger one that is of `all` is enough.
+    """
+    later = [each for each in fitting if each.start > first.start and stands_out(rest, each)]
+    later = [each for each in later if each.number and first.number and not _agree(first.number, each.number)]
+    if not later or not stands_out(rest, first):
+        return ""
+    remark = _REMARK.match(rest, first.end)
+    own = remark or _OF.match(rest, first.end)
+    of = own or _QUALIFIED.search(rest[: first.start])
+    larger = any(each.number and each.number.value > first.number.value for each in later if first.number)
+    whole = larger and _WHOLE.search(rest, own.end() if own else first.end)
+    apart = remark and any(_REMARK.match(rest, each.end) for each in later)
+    return of[1].strip() if of and (whole or apart) and not _WHOLE.search(of[1]) else ""
 
 
 def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:
