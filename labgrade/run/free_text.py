@@ -154,8 +154,7 @@ class FreeText:
 
     def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
-        right = right_anywhere(wanted, self._report())
-        found = right.line if right else None if numbered else first_number(self._report())
+        found = right_anywhere(wanted, self._report()) or (None if numbered else first_number(self._report()))
         return [found] if found else []
 
     def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:

@@ -523,6 +523,9 @@ def strayed(hand_in, content, path, kind="count", name="answers.yaml"):
         ("answers: {total: 5}", "2-1-1.total"),
         ("kv-cach: {cache_byte: 5}", "kv-cache.cache_bytes"),
         ("total 5\nothers = 4", "2-1-1.total"),
+        ("2-1-1: {tot: 5}", "2-1-1.total"),
+        ("2-1-1: {params: 5, frozen_params: 4}", "2-1-1.total"),
+        ("2-1-1: {weights: 5, macs: 4}", "2-1-1.weight_bytes"),
     ],
 )
 def test_a_name_that_is_likely_to_mean_an_entry_is_never_sure(hand_in, content, path):

@@ -53,7 +53,7 @@ def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, rea
         ({"Answers.yaml": "# nothing"}, "'Answers.yaml' is empty"),
         ({"answers.yaml": "- 1"}, "'answers.yaml' holds a list; write `2-1-1: {total: ...}`"),
         ({"answers.yaml": "5"}, "'answers.yaml' holds a single value; write `2-1-1: {total: ...}`"),
-        ({"answers.yaml": "2-1-1: {tot: 5}"}, "'answers.yaml' has no '2-1-1.total'; did you mean '2-1-1.tot'?"),
+        ({"answers.yaml": "2-1-1: {toatl: 5}"}, "'answers.yaml' has no '2-1-1.total'; did you mean '2-1-1.toatl'?"),
         (
             {"hw.py": "def totalParams(m): ..."},
             "hw.py has no 'total_params'; did you mean 'totalParams'? rename it to 'total_params'",

@@ -92,3 +92,28 @@ def test_a_shape_in_other_words(tmp_path, shape, outcome):
     with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
         found = TaskGrading(grader, own, read(tmp_path, "s"), explains=False).graded("output")
     assert found.verdict.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("lab", "name", "check", "entry", "outcome"),
+    [
+        ("acal-lab2-tutorial", "lab-2-1-3-summaries", "parameters", "lab-2-1-3: {params: 183302520}", "CORRECT"),
+        ("acal-lab2-tutorial", "lab-2-1-3-summaries", "parameters", "lab-2-1-3: {num_params: 183302520}", "CORRECT"),
+        ("acal-lab2-tutorial", "lab-2-1-3-summaries", "output", "lab-2-1-3: {output_size: [3, 1000]}", "CORRECT"),
+        ("acal-lab2-tutorial", "lab-2-1-3-summaries", "macs", "lab-2-1-3: {mult_adds: 294434880}", "MANUAL"),
+        ("acal-lab2-tutorial", "lab-2-1-3-summaries", "macs", "lab-2-1-3: {parameters: 294434880}", "MISSING"),
+        ("acal-lab2", "2-1-1-parameters", "total", "2-1-1: {params: 6624904, trainable_params: 5}", "MANUAL"),
+        ("acal-lab2", "2-1-1-parameters", "total", "2-1-1: {trainable: 6624904}", "MISSING"),
+        ("acal-lab2", "2-1-1-parameters", "trainable", "2-1-1: {total: 6624904}", "MISSING"),
+        ("acal-lab2", "2-1-1-parameters", "non-trainable", "2-1-1: {frozen: 0, trainable: 6624904}", "MANUAL"),
+        ("acal-lab2", "2-1-4-macs", "total", "2-1-4: {macs: 1498376192}", "MANUAL"),
+        ("acal-lab2", "2-1-4-macs", "total", "2-1-4: {macs: 1498376193}", "INCORRECT"),
+        ("acal-lab2", "2-4-1-weight-bytes", "total", "2-4-1: {weights: 244403360}", "MANUAL"),
+        ("acal-lab2", "2-4-1-weight-bytes", "total", "2-4-1: {weights: 1, total: 244403360}", "MISSING"),
+    ],
+)
+def test_an_entry_whose_name_speaks_of_the_same(tmp_path, lab, name, check, entry, outcome):
+    (tmp_path / "answers.yaml").write_text(entry, encoding="utf-8")
+    with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
+        found = TaskGrading(grader, task(name, lab), read(tmp_path, "s"), explains=False).graded(check)
+    assert found.verdict.outcome == outcome

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.numerals.units import label_unit
+from labgrade.answers.reading.vocabulary import concepts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,17 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_.:#-]+")
 _AROUND = frozenset({"answer", "answers", "results", "solution", "solutions", "values"})
 _ALIKE = 0.85  # of two words
+_SPECIAL = frozenset({"frozen", "trainable", "types", "auxiliary", "buffers", "peak", "calls", "input"})
+_OF_ANY = frozenset({"total", "memory"})
+_IN_FULL = {
+    **dict.fromkeys(("param", "params", "parameter", "nparams"), "parameters"),
+    **dict.fromkeys(("mac", "madds", "mults"), "macs"),
+    "out": "output",
+    "outputs": "output",
+    "shapes": "shape",
+    "size": "shape",
+    "mem": "memory",
+}
 _NOT = frozenset({"non", "not", "no", "un", "without"})
 
 
@@ -81,7 +93,31 @@ def find_stray(data: object, dotted: str) -> Path | None:
         found = [(*path, *inner) for path, each in within if name and (inner := _find(each, name, means)) is not None]
         if found:
             return found[0] if len(found) == 1 else None
-    return None
+    return _find_about(data, dotted)
+
+
+def _find_about(data: Any, dotted: str) -> Path | None:
+    """The path to the only entry of the task that speaks of the same as a name: `weights` as `weight_bytes` does."""
+    head, _, rest = dotted.partition(".")
+    own = _find(data, head, _same) or _find(data, head, _meaning)
+    within = _at(data, own) if own else None
+    if not own or not rest or not isinstance(within, dict):
+        return None
+    there = [key for key in list(within)[:_MOST_KEYS] if within[key] is not None]
+    keys = [key for key in there if _speak_alike(concepts(rest), str(key))]
+    return (*own, keys[0]) if len(keys) == 1 else None
+
+
+def _speak_alike(asked: frozenset[str], key: str) -> bool:
+    """Whether a key may be that of what is `asked`: a `total` alone is one of anything."""
+    said = concepts(key)
+    if said == {"total"} != asked and not key.isalpha():
+        return False
+    if said & _SPECIAL != asked & _SPECIAL or not said:
+        return False
+    if asked <= {"total"} or said == {"total"}:
+        return bool(asked)
+    return said - _OF_ANY == asked - _OF_ANY and bool(asked - _OF_ANY) and "memory" not in said - asked
 
 
 def unit_of(path: Path, dotted: str) -> str:
@@ -168,13 +204,17 @@ def _wording(wanted: str) -> Callable[[str], bool]:
     """As `_meaning`, where a key may say more or less than the name, `total_params`, but deny nothing."""
     if "." in wanted or _NUMBERED.fullmatch(wanted) is not None:
         return _meaning(wanted)
-    words = set(_plain(wanted).split("-"))
+    words = {_in_full(word) for word in _plain(wanted).split("-")}
 
     def means(key: str) -> bool:
-        own = {_base(word) or _plain(word) for word in _SEPARATORS.split(_CAMEL.sub("-", key[:80])) if word}
+        own = {_base(word) or _in_full(_plain(word)) for word in _SEPARATORS.split(_CAMEL.sub("-", key[:80])) if word}
         return own & _NOT == words & _NOT and (words <= own or own <= words)
 
     return means
+
+
+def _in_full(word: str) -> str:
+    return _IN_FULL.get(word, word)
 
 
 def _misspelt(wanted: str) -> Callable[[str], bool]:

@@ -152,9 +152,11 @@ def right_in_other_words(wanted: WantedNumber, lines: Iterable[Line]) -> Choice 
     return suggested(wanted, wanted.judged(right[0].number), right[0], "right value in other words", right)
 
 
-def right_anywhere(wanted: WantedNumber, lines: Iterable[Line]) -> Sighting | None:
-    """The first right number of some size, whatever it is said of."""
-    return next((each for each in sightings(wanted.kind, lines) if _is_right(wanted, each)), None)
+def right_anywhere(wanted: WantedNumber, lines: Sequence[Line]) -> Line | None:
+    """The line of the first right number of some size, or shape of several dimensions, whatever it is said of."""
+    shapes = {each for each in wanted.right if isinstance(each, tuple) and len(each) > 1}
+    found = (line for line in lines if any(isinstance(one.value, tuple) and one.value in shapes for one in line.pieces))
+    return next((each.line for each in sightings(wanted.kind, lines) if _is_right(wanted, each)), next(found, None))
 
 
 def and_others(count: int) -> str:
