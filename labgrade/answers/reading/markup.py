@@ -29,6 +29,7 @@ _ROW = re.compile(
     r"<tr\b[^<>]{0,200}>((?:(?!<tr\b).){0,20000}?)(?:</tr>(?:[ \t]*\n)?|(?=<tr\b)|(?=</table>)|(?=</tbody>))",
     re.IGNORECASE | re.DOTALL,
 )
+_FIRST_ROW = re.compile(r"(?<=>)(?<!</tr>)[ \t]*(?=<tr\b)", re.IGNORECASE)  # else <table> is a cell before it
 _CELL = re.compile(r"<t[dh]\b[^<>]{0,200}>", re.IGNORECASE)
 _HEAD = re.compile(r"<th\b", re.IGNORECASE)
 _TAG = re.compile(r"</?(?!sup>)[a-z][^<>]{0,200}>", re.IGNORECASE)  # 10<sup>9</sup> is no 109
@@ -44,7 +45,7 @@ def plain_markup(text: str) -> str:
     if "&" in text and ";" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[1].lower()], text)
     if "<t" in text or "<T" in text:
-        text = _ROW.sub(_row_of_html, text, count=_MOST_ROWS)
+        text = _ROW.sub(_row_of_html, _FIRST_ROW.sub("\n", text), count=_MOST_ROWS)
     if "&" in text and "\\\\" in text:
         text = _LATEX.sub(_row_of_latex, text)
     return text

@@ -439,3 +439,28 @@ def test_a_line_that_is_set_in_is_no_head_of_a_frame(first):
 def test_frames_in_pieces_take_linear_time():
     piece = f"a\n{' node  op  channel  ' + chr(92)}\n"
     assert takes_linear_time(lambda size: found(piece * (size // len(piece)), NODES), 400_000)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("trimmed", [True, False])
+def test_a_row_without_values_ends_no_table(mark, trimmed):
+    lines = (
+        ["layer", "parameters", "macs"],
+        ["fc1", "200", "400"],
+        ["relu", "", ""],
+        ["add", "", ""],
+        ["fc2", "5", ""],
+    )
+    text = "\n".join(mark.join(line).rstrip(mark if trimmed else "\n") for line in lines)
+    kind = TableType(row="layer", columns={"parameters": "count", "macs": "count"})
+    empty = ["None", "None"]
+    assert rows(text, kind) == [("fc1", "200", "400"), ("relu", *empty), ("add", *empty), ("fc2", "5", "None")]
+
+
+@pytest.mark.parametrize(
+    "behind", ["Done.\nSo, we see, 5", "```\nOne, two, three", "Total parameters\n5,000", "x\n\ny\n"]
+)
+def test_what_stands_behind_a_table_of_commas_is_none_of_it(behind):
+    text = f"layer,parameters,macs\nfc1,200,400\n{behind}"
+    kind = TableType(row="layer", columns={"parameters": "count", "macs": "count"})
+    assert rows(text, kind) == [("fc1", "200", "400")]

@@ -28,22 +28,22 @@ def by_pipes(line: str) -> list[str]:
 
 
 def by_tabs(line: str) -> list[str]:
-    """The cells between tabs."""
-    return _by(line, "\t")
+    """The cells between tabs, of which the last ones may be empty."""
+    return _by(line.lstrip().rstrip(" \r\n"), "\t")
 
 
 def by_commas(line: str) -> list[str]:
     """The cells between commas, of which a quoted one may hold some."""
-    return _by(line, ",")
+    return _by(line.strip(), ",")
 
 
 def by_semicolons(line: str) -> list[str]:
     """The cells between semicolons."""
-    return _by(line, ";")
+    return _by(line.strip(), ";")
 
 
 def _by(line: str, mark: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=mark, skipinitialspace=True), [])]
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])]
 
 
 def by_blanks(line: str) -> list[str]:

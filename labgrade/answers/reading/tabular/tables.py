@@ -61,6 +61,7 @@ _MOST_PLACES = 50
 _MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 
+_NAME = re.compile(r"[\w/.:#-]*\w[\w/.:#-]*")
 _WITH_INDEX = re.compile(r"\d+ \S")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
@@ -288,7 +289,7 @@ def _read(
         elif _ends(line, header, begun=bool(rows or abridged)) and not (rows and _goes_on(lines, number, header, kind)):
             break
         elif line.strip() and not _RULE.match(line) and not is_tensor(line):
-            pieces = _pieces(line, header)
+            pieces = _pieces(line, header) or _name_alone(lines, number, header, kind)
             if pieces is None:
                 break
             name = row_name(pieces[header.name_at])
@@ -332,10 +333,22 @@ def _ends(line: str, header: _Header, *, begun: bool) -> bool:
     return begun and not header.delimited and bool(_RULE.match(line))
 
 
-def _goes_on(lines: list[str], number: int, header: _Header, kind: TableType) -> bool:
-    """Whether a few blank lines part rows whose cells stand between commas or their like."""
+def _name_alone(lines: list[str], number: int, header: _Header, kind: TableType) -> list[str] | None:
+    """The pieces of a row that is a name without values, before another row: an operator without attributes."""
+    name = lines[number].strip()
+    if header.name_at != 0 or not _NAME.fullmatch(name):
+        return None
+    behind = range(number + 1, min(len(lines), number + 1 + _MOST_BLANK))
+    following = next((place for place in behind if not _NAME.fullmatch(lines[place].strip())), number)
+    goes_on = _goes_on(lines, following, header, kind, short=True)
+    return [name, *[""] * (header.pieces - 1)] if goes_on else None
+
+
+def _goes_on(lines: list[str], number: int, header: _Header, kind: TableType, *, short: bool = False) -> bool:
+    """Whether a few blank lines part rows whose cells stand between commas or their like; some may be `short`."""
     line = next((line for line in lines[number : number + _MOST_BLANK] if line.strip()), "")[:_LONGEST_LINE]
     pieces = header.split(line) if header.split in (by_commas, by_semicolons, by_tabs) else []
+    pieces += [""] * (header.pieces - len(pieces) if short and len(pieces) > 1 else 0)
     if len(pieces) != header.pieces:
         return False
     try:
