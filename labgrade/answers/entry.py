@@ -107,7 +107,18 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         )
     if isinstance(text, str) and isinstance(value, Number) and (doubt := _doubt(text, value, str(kind), origin)):
         problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
+        others = (*others, *_in_powers_of_two(value, doubt))
     return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
+
+
+def _in_powers_of_two(value: Number, doubt: str) -> tuple[Value, ...]:
+    """What a number of MB or GB is where beside it stands that these are MiB or GiB."""
+    found = read_number(_DECIMAL.sub(r"\1iB", value.text), "bytes") if _BINARY.search(doubt) else None
+    return (found,) if found is not None and found.value != value.value else ()
+
+
+_DECIMAL = re.compile(r"([kKMGT])B")
+_BINARY = re.compile(r"[kKMGT]i(?:B|bi)|bibyte|\b1[ ,]?024|2\s?(?:\^|\*\*)|\b(?:bin|base)", re.IGNORECASE)
 
 
 def _asked(kind: AnswerType) -> str:

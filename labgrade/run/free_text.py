@@ -26,6 +26,7 @@ from labgrade.judging.texts.choose_listed import (
     names_rows,
     saying,
     says_something,
+    unfilled,
 )
 from labgrade.judging.texts.choose_number import Choice, choose_number
 from labgrade.judging.texts.choose_rows import rows_by_name
@@ -108,7 +109,8 @@ class FreeText:
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
         if is_one(self._wanted.type):
-            found = self._number(answer, as_it_is, lines)
+            look = unfilled if isinstance(answer, Answer) else second_look.each_right
+            found = look(self._number_wanted((), ()), lines, verdict) or self._number(answer, as_it_is, lines)
             return self._elsewhere(found) if is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)

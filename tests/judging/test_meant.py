@@ -117,3 +117,25 @@ def test_an_entry_whose_name_speaks_of_the_same(tmp_path, lab, name, check, entr
     with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
         found = TaskGrading(grader, task(name, lab), read(tmp_path, "s"), explains=False).graded(check)
     assert found.verdict.outcome == outcome
+
+
+ROWS = "fc1: {{macs: {}, flops: 400}}, fc2: {{macs: {}, flops: 600}}, fc3: {{macs: {}, flops: 30}}"
+
+
+@pytest.mark.parametrize(
+    ("lab", "name", "check", "entry", "outcome"),
+    [
+        ("llm-accounting", "llm-kv-cache", "cache-bytes", "llm-kv-cache: {cache_bytes: 2.47 GB (GiB)}", "MANUAL"),
+        ("llm-accounting", "llm-kv-cache", "cache-bytes", "llm-kv-cache: {cache_bytes: 2.40 GB (GiB)}", "INCORRECT"),
+        ("tutorial", "lab-2-3-3-linear", "by-layer", ("10x20 = 200", "20*15 = 300", "15 = 15x1"), "CORRECT"),
+        ("tutorial", "lab-2-3-3-linear", "by-layer", ("10*20", "20*15", "15*1"), "MANUAL"),
+        ("tutorial", "lab-2-3-3-linear", "by-layer", ("10*21", "20*16", "15*2"), "INCORRECT"),
+    ],
+)
+def test_units_and_formulas_in_entries(tmp_path, lab, name, check, entry, outcome):
+    text = f"{name}: {{by_layer: {{{ROWS.format(*entry)}}}}}" if isinstance(entry, tuple) else entry
+    (tmp_path / "answers.yaml").write_text(text, encoding="utf-8")
+    own = task(name, "acal-lab2-tutorial" if lab == "tutorial" else lab)
+    with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
+        found = TaskGrading(grader, own, read(tmp_path, "s"), explains=False).graded(check)
+    assert found.verdict.outcome == outcome

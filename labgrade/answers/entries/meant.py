@@ -5,6 +5,7 @@ What says one value plainly is read; of anything else each number may be meant, 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -281,7 +282,20 @@ def _rows(plain: object, kind: AnswerType) -> Meant | None:
         if isinstance(value, Table):
             counts = {row.name: count for row in value.rows if isinstance(count := row.cells.get("count"), Number)}
             return Meant(value=value if isinstance(kind, TableType) else counts, sure=True)
+    worked = _worked(plain)
+    with contextlib.suppress(WrongTypeError):
+        return Meant(value=as_value(worked, kind)) if worked != plain else None
     return None
+
+
+def _worked(plain: object) -> object:
+    """Plain data with what its formulas come to, whose results do not stand there."""
+    if isinstance(plain, dict):
+        return {key: _worked(each) for key, each in plain.items()}
+    if isinstance(plain, list | tuple):
+        return [_worked(each) for each in plain]
+    worked = worked_out(plain) if isinstance(plain, str) and len(plain) <= _LONGEST else None
+    return plain if worked is None else worked
 
 
 def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:

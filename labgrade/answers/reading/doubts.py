@@ -115,6 +115,8 @@ _MODEL = re.compile(
 _REDEFINED = re.compile(  # 35.01 MB, with 1 MB = 2^20 B
     r"\b1\s?(?:[kKMGT]B|[kmgt]ilobytes?)\s?(?:=|is|are|means?)\s?(?:2\s?(?:\^|\*\*)|1[, ]?024|1[, ]?048)"
     r"|^\s?\((?:[kKMG]iB|2\s?(?:\^|\*\*)\s?[1-4]0|1024)"
+    r"|^\s?(?:[(\[]\s?(?:(?:in|i\.e\.,?|that is,?|=|meaning|as)\s?)?"
+    r"(?:[kKMGT]iB|(?:ki|me|gi|te)bibytes?|(?:base[ -]2|binary|bin\u00e4r|IEC)(?:\s\w+)?)\s?[)\]]|/\s?[kKMGT]iB\b)"
 )
 _NEAR = 40  # characters
 _PLAIN = re.compile(r"[\W_]+")

@@ -33,6 +33,11 @@ _LONGEST_TITLE = 200
 _MOST_PIECES = 60
 _LARGEST_IN_PASSING = 1_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
+OPEN = "???"
+_UNFILLED = re.compile(  # Total traffic: ___ MB
+    r"[:=\uff1a][\s*_`|]*?(?:(?:\?|(?:\\?_){2,}|\.{3,}|\u2026+|\[\s*\]|-{1,3})\s{0,3}(?:[A-Za-z]{1,6})?|[kKMGT]i?B|bytes|B|[GM]?MACs?"
+    r"|[GM]?FLOPs?)[\s*`|]*$"
+)
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]|\?{2,}")
 _ZERO = re.compile(
     r"(?<![\w.])(?:none|zero|cero|null|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w(])", re.IGNORECASE
@@ -155,6 +160,8 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
     plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
     values = any(not isinstance(piece.value, str) for _, piece in pieces)
+    if not values and pieces and pieces[-1][1].value != OPEN and _UNFILLED.search(plain):
+        pieces.append((len(plain), LinePiece(value=OPEN)))
     if "|" in plain and not values:
         above.header = tuple(plain.split("|"))
     if not values:

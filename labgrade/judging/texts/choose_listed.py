@@ -85,15 +85,29 @@ _OPEN = re.compile(
 )
 
 
-def left_open(wanted: WantedNumber, lines: Iterable[Line]) -> bool:
+def left_open(wanted: WantedNumber, lines: Sequence[Line]) -> bool:
     """Whether a line says that the value is still to come, `Trainable parameters: TODO`, and no other says it."""
     others = [concepts(words) for words in wanted.beside]
     found = [each for each in sightings(wanted.kind, lines) if not (each.piece.small and not wanted.small)]
     if any(not any(labels(one, frozenset(each.piece.said)) for one in others) for each in found):
         return False
-    words = [_words(line) for line in lines if len(_words(line)) == len(line.pieces)]
-    said = [concepts(" ".join(each[:-1])) for each in words if each and _OPEN.match(each[-1])]
-    return any(labels(label, each) for each in said for label in wanted.label_sets)
+    return _line_left_open(wanted, lines) is not None
+
+
+def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> Choice | None:
+    """MANUAL where the words of a value stand before a blank, and what was read stands elsewhere and is wrong."""
+    line = _line_left_open(wanted, lines) if verdict.outcome is not Outcome.MANUAL else None
+    if line is None:
+        return None
+    reason = f"{line.place} leaves the value open; of what stands elsewhere: {verdict.reason}"
+    return Choice(verdict=without_value(Outcome.MANUAL, reason), place=line.place)
+
+
+def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
+    """The first line that says the words of a value and that it is still to come: `Total MACs: ?`."""
+    words = [(line, _words(line)) for line in lines if len(_words(line)) == len(line.pieces)]
+    said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and _OPEN.match(each[-1])]
+    return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
 
 def in_order(lines: Iterable[Line], expected: Table) -> bool:

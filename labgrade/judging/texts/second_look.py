@@ -17,6 +17,7 @@ from labgrade.judging.texts.sightings import (
     WantedNumber,
     agree,
     are_rivals,
+    digits_of,
     distinct_sightings,
     is_bare,
     is_known,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _LEAST_DIGITS = 6
+_IN_UNITS = 3  # digits of a number whose unit stands elsewhere
 
 
 def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, place: str) -> Choice | None:
@@ -50,6 +52,20 @@ def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, plac
     found = [each for each in same if is_known(right, each.number)]
     chosen = next((each for each in found if not each.piece.doubt), None)
     return suggested(wanted, wanted.judged(chosen.number), chosen, "another value", everything) if chosen else None
+
+
+def each_right(wanted: WantedNumber, lines: Sequence[Line], as_it_is: Verdict) -> Choice | None:
+    """CORRECT where a text says different numbers behind the words, and each of them is right; else None."""
+    if as_it_is.outcome is not Outcome.MANUAL:
+        return None
+    everything = [each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    found = distinct_sightings(labelled_sightings(wanted, everything))
+    verdicts = [wanted.judged(each.number) for each in found[:MOST_ALIKE]]
+    plain = 1 < len(found) <= MOST_ALIKE and not any(each.piece.doubt for each in found)
+    if not plain or any(each.outcome is not Outcome.CORRECT for each in verdicts):
+        return None
+    note = f"each of them is right: {', '.join(str(each.number) for each in found)}"
+    return Choice(verdict=replace(verdicts[0], notes=(*verdicts[0].notes, note)), place=found[0].line.place)
 
 
 def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) -> Choice | None:
@@ -114,12 +130,12 @@ def in_sight(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     """MANUAL with the right value that a number without a unit comes to, in a unit on its line or above; else None."""
     place = {line.place: at for at, line in enumerate(lines)}
     everything = [each for each in sightings("number", lines) if each.piece.measures in ("", wanted.kind)]
-    right = replace(wanted, known=())
     found: list[Sighting] = []
     for each in everything:
         if not each.line.code and not each.piece.doubt and is_bare(each.number):
             scaled = (_scaled(each.number, unit) for unit in units_in_sight(lines, place[each.line.place]))
-            found += [replace(each, number=number) for number in scaled if is_known(right, number)][:1]
+            meant = (one for one in scaled if any(isinstance(own, Number) and agree(one, own) for own in wanted.right))
+            found += [replace(each, number=number) for number in meant if digits_of(number) >= _IN_UNITS][:1]
     found = distinct_sightings(found)
     return suggested(wanted, wanted.judged(found[0].number), found[0], _UNIT, ()) if len(found) == 1 else None
 

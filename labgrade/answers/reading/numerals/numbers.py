@@ -146,10 +146,10 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     nothing = Found(start=0, end=0, problem=f"{quoted(text)} is not {_KINDS[kind]}")
     if not found and (words := in_words(text, 0)) and kind in ("count", "bytes"):
         return Found(start=0, end=words[0], number=Number(value=Fraction(words[1]), text=text[: words[0]]))
+    if found and (result := _result(text, kind)) is not None:
+        return Found(start=found[0].start, end=found[-1].end, number=result)
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
         return nothing
-    if (result := _result(text, kind)) is not None:
-        return Found(start=found[0].start, end=found[-1].end, number=result)
     if found[0].number is None:
         return found[0]
     found = _without_remarks(text, found)
@@ -178,14 +178,15 @@ def _sum_of_others(text: str, found: list[Found], numbers: list[Number]) -> Numb
 
 
 def _result(text: str, kind: str) -> Number | None:
-    """What a formula comes to, where what stands behind each sign of equality is that: `2 * 3 bytes = 6 bytes`."""
-    if "=" not in text:
-        return None
-    formula, *others = (_BRACKET.sub("", each) for each in text[:400].split("="))
-    value, results = worked_out(formula), [read_number(each, kind) for each in others]
-    said = [each for each in (value, *results) if each is not None]
-    finest = finest_of(said[1:]) if value is not None and len(said) == len(results) + 1 else None
-    return finest if finest is not None and finest_of(said) is not None else None
+    """What a formula that stands first or last comes to, where all else between `=` is that: `2 * 3 = 6`."""
+    sides = [_BRACKET.sub("", each) for each in text[:400].split("=")] if "=" in text else []
+    for formula, *others in (sides, sides[::-1]) if sides else ():
+        value, results = worked_out(formula), [read_number(each, kind) for each in others]
+        said = [each for each in (value, *results) if each is not None]
+        finest = finest_of(said[1:]) if value is not None and len(said) == len(results) + 1 else None
+        if finest is not None and finest_of(said) is not None:
+            return finest
+    return None
 
 
 _BRACKET = re.compile(r"\([^()\d]{0,60}\)")
