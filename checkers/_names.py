@@ -39,14 +39,19 @@ def without_prefix(names: Sequence[str], expected: Collection[str]) -> list[str]
 
 
 def in_namespace(names: Sequence[str], expected: Collection[str]) -> list[str]:
-    """The names, with the namespace of the expected ones where they have none: `conv2d` is `aten::conv2d`.
+    """The names, with the namespace of the expected ones where they have none: `conv2d`, `aten.conv2d`.
 
     A `_` before a name may be lost in Markdown.
     """
+    spaces = {name.partition(NAMESPACE)[0] for name in expected if NAMESPACE in name}
+    if not spaces:
+        return list(names)
     whole = {name.partition(NAMESPACE)[2]: name for name in expected if NAMESPACE in name}
     whole = {name.lstrip("_"): own for name, own in whole.items()} | whole
+    before = re.compile(rf"^(?:{'|'.join(map(re.escape, spaces))})[.:_]+")
+    meant = [whole.get(name, whole.get(before.sub("", name, count=1), name)) for name in names]
     taken = {*names}
-    return [name if name in expected or whole.get(name, name) in taken else whole[name] for name in names]
+    return [name if name in expected or own in taken else own for name, own in zip(names, meant, strict=True)]
 
 
 def _of_nodes(names: Sequence[str], expected: Collection[str]) -> list[str]:

@@ -608,6 +608,8 @@ ATEN = kinds(aten__conv2d=5, aten__relu=7)
         (kinds(aten__conv2d=5, aten__relu=7, dropout=2), Outcome.MANUAL),
         (kinds(aten__conv2d=5, aten__relu=6, Constant=40), Outcome.PARTIAL),
         (kinds(conv2d=5, relu=7), Outcome.CORRECT),
+        (kinds(aten_conv2d=5, aten_relu=7), Outcome.CORRECT),
+        (kinds(aten_conv2d=5, aten__relu=7), Outcome.CORRECT),
         (kinds(conv2d=5, relu=7, prim__Constant=40), Outcome.CORRECT),
         (kinds(conv2d=5, relu_=7), Outcome.PARTIAL),
     ],

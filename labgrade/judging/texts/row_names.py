@@ -75,7 +75,7 @@ def with_types_named(answer: Value, expected: Value | None) -> Value:
     """
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return answer
-    answer = _with_names_told(_without_labels(answer, expected), expected)
+    answer = _with_names_alone(_without_labels(answer, expected), expected)
     called = _called(expected)
     own = {plain_name(name) for row in expected.rows for name in (row.name, *row.also_named)}
     plain = [_BLANKS.sub("-", plain_name(row.name)) for row in answer.rows]
@@ -98,7 +98,7 @@ def _without_labels(answer: Table, expected: Table) -> Table:
     return replace(answer, rows=tuple(replace(row, name=name) for row, name in zip(answer.rows, bare, strict=True)))
 
 
-def _with_names_told(answer: Table, expected: Table) -> Table:
+def _with_names_alone(answer: Table, expected: Table) -> Table:
     """A table with the names of layers alone where the cells say more: `Conv2d: conv1`, `conv1 (3x3)`, `features/0`.
 
     A cell tells a name that stands in it whole, once, beside numbers and words for a layer of its type alone, if no
@@ -108,11 +108,11 @@ def _with_names_told(answer: Table, expected: Table) -> Table:
     types = {row.name: _types(row) for row in expected.rows}
     classes = set().union(*types.values())
     direct = [known.get(plain_name(row.name), "") for row in answer.rows]
-    told = [own or _told(row.name, known, types) for own, row in zip(direct, answer.rows, strict=True)]
-    taken = Counter(told)
+    found = [own or _named_in(row.name, known, types) for own, row in zip(direct, answer.rows, strict=True)]
+    taken = Counter(found)
     rows = [
         replace(row, name=name if name and taken[name] == 1 else _numbered(row.name, classes)) if not own else row
-        for row, own, name in zip(answer.rows, direct, told, strict=True)
+        for row, own, name in zip(answer.rows, direct, found, strict=True)
     ]
     return replace(answer, rows=tuple(rows))
 
@@ -125,7 +125,7 @@ def _types(row: Row) -> frozenset[str]:
     return frozenset({name.lower() for name in classes | bases} | words)
 
 
-def _told(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
+def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
     """The row whose name a cell says among other words; nothing where it may be another, or none."""
     cell = _INDEX.sub(r".\1", cell)
     outside = _BRACKETS.sub(" ", cell)
@@ -142,7 +142,7 @@ def _told(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str
 
 def _row_of(word: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
     """The row that a word names: `/features/0/Conv` is `features.0`. A number names none, nor does a type."""
-    plain = plain_name(word.replace("/", ".").strip("."))
+    plain = plain_name(word.replace("/", ".").strip(".*"))
     for name in (plain, plain.rpartition(".")[0]):
         row = known.get(name, "")
         if row and not name.isdecimal() and name not in types[row] and not _TYPE_NUMBER.fullmatch(name):
