@@ -34,10 +34,9 @@ _MOST_PIECES = 60
 _LARGEST_IN_PASSING = 1_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
 OPEN = "???"
-_UNFILLED = re.compile(  # Total traffic: ___ MB
-    r"[:=\uff1a][\s*_`|]*?(?:(?:\?|(?:\\?_){2,}|\.{3,}|\u2026+|\[\s*\]|-{1,3})\s{0,3}(?:[A-Za-z]{1,6})?|[kKMGT]i?B|bytes|B|[GM]?MACs?"
-    r"|[GM]?FLOPs?)[\s*`|]*$"
-)
+_UNFILLED = re.compile(r"[:=\uff1a]([\s*_`|\\?.\u2026\[\]-]*+)([A-Za-z]{0,6})[\s*`|]*+$")  # Total traffic: ___ MB
+_BLANK = re.compile(r"\?|(?:\\?_){3}|\s(?:\\?_){2}|\.{3}|\u2026|\[\s*\]|-")
+_UNIT_ALONE = re.compile(r"[kKMGT]i?B|bytes|B|[GM]?MACs?|[GM]?FLOPs?")
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]|\?{2,}")
 _ZERO = re.compile(
     r"(?<![\w.])(?:none|zero|cero|null|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w(])", re.IGNORECASE
@@ -138,6 +137,12 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
     return tuple(found)
 
 
+def _is_unfilled(plain: str) -> bool:
+    """Whether a line ends with a label and a blank to fill in, or a unit alone."""
+    found = _UNFILLED.search(plain)
+    return found is not None and bool(_BLANK.search(found[1]) or _UNIT_ALONE.fullmatch(found[2]))
+
+
 def _joined(found: re.Match[str]) -> str:
     return _JOINED + " " * (len(found[0]) - 1)
 
@@ -160,7 +165,7 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
     plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
     values = any(not isinstance(piece.value, str) for _, piece in pieces)
-    if not values and pieces and pieces[-1][1].value != OPEN and _UNFILLED.search(plain):
+    if not values and pieces and pieces[-1][1].value != OPEN and _is_unfilled(plain):
         pieces.append((len(plain), LinePiece(value=OPEN)))
     if "|" in plain and not values:
         above.header = tuple(plain.split("|"))

@@ -61,7 +61,7 @@ _MOST_PLACES = 50
 _MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 
-_NAME = re.compile(r"[\w/.:#-]*\w[\w/.:#-]*")
+_NAME = re.compile(r"[\w/.:#-]{1,200}+")
 _WITH_INDEX = re.compile(r"\d+ \S")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
