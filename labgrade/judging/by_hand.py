@@ -142,7 +142,7 @@ def _of_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Ve
         return replace(verdict, notes=(*verdict.notes, f"each of them is right: {', '.join(map(_shown, right))}"))
     mostly = (isinstance(answer.value, Table | Mapping) or not others) and verdict.credit >= _HALF
     if not right and not mostly:
-        return without_value(Outcome.INCORRECT, answer.unsure)
+        return verdict if verdict.outcome is Outcome.MANUAL else without_value(Outcome.INCORRECT, answer.unsure)
     waits = without_value(
         Outcome.MANUAL, answer.unsure, hint="hand in the number alone, under its own name" if right else ""
     )

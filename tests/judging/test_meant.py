@@ -119,6 +119,7 @@ def test_an_entry_whose_name_speaks_of_the_same(tmp_path, lab, name, check, entr
     assert found.verdict.outcome == outcome
 
 
+UNNAMED = "lab-2-3-3-linear: {by_layer: [[a, 10*20, 400], [b, 20*15, 600], [c, 15*1, 30]]}"
 ROWS = "fc1: {{macs: {}, flops: 400}}, fc2: {{macs: {}, flops: 600}}, fc3: {{macs: {}, flops: 30}}"
 
 
@@ -130,6 +131,7 @@ ROWS = "fc1: {{macs: {}, flops: 400}}, fc2: {{macs: {}, flops: 600}}, fc3: {{mac
         ("tutorial", "lab-2-3-3-linear", "by-layer", ("10x20 = 200", "20*15 = 300", "15 = 15x1"), "CORRECT"),
         ("tutorial", "lab-2-3-3-linear", "by-layer", ("10*20", "20*15", "15*1"), "MANUAL"),
         ("tutorial", "lab-2-3-3-linear", "by-layer", ("10*21", "20*16", "15*2"), "INCORRECT"),
+        ("tutorial", "lab-2-3-3-linear", "by-layer", UNNAMED, "MANUAL"),
     ],
 )
 def test_units_and_formulas_in_entries(tmp_path, lab, name, check, entry, outcome):
