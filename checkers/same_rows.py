@@ -62,13 +62,22 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     hint = ""
     if judged.missing and not forgiven and answer.abridged:
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
-    elif others == "allowed" and judged.missing and len(answer.rows) in _CUT_AFTER:
+    elif others == "allowed" and not abridged and _cut(judged, len(answer.rows)):
         hint = f"the table has {len(answer.rows)} rows, as one that is cut there: print all of them (row_limit=-1)"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
     unsure = others == "unsure" or (namespace is not None and not any(_is_of(name, namespace) for name in judged.extra))
     if unsure and judged.extra and _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1:
         verdict = without_value(Outcome.MANUAL, verdict.reason)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
+
+
+def _cut(judged: _Judged, rows: int) -> bool:
+    """Whether a table may have been cut: it has as many rows as those have, and what is left of it is all right.
+
+    What is wrong, or of none of the expected names, is not left of this table, but another one.
+    """
+    whole = bool(judged.rows) and all(verdict.credit == 1 for _, verdict in judged.rows)
+    return rows in _CUT_AFTER and whole and bool(judged.missing)
 
 
 def _refuted(answer: Table, expected: Table, *, digits: int = 3, rtol: float = 0.0, **_: object) -> bool:

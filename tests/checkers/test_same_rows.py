@@ -377,6 +377,13 @@ def test_other_rows_may_be_allowed():
     assert not same_rows(table(*cut.rows[:9]), EXPECTED, others="allowed").hint
 
 
+def test_a_table_of_something_else_is_not_called_cut():
+    others = [row(f"other{place}", 5) for place in range(10)]
+    for got in (others, [row("conv1", 7), *others[:9]], [*ROWS[:2], row("conv3", 7), *others[:7]]):
+        assert not same_rows(table(*got), EXPECTED, others="allowed").hint
+    assert not same_rows(table(*ROWS[:3], *others[:7]), EXPECTED, others="allowed", abridged=True).hint
+
+
 def test_other_rows_may_be_a_persons_to_judge():
     more = same_rows(table(*ROWS, row("aux", 5)), EXPECTED, others="unsure")
     assert (more.outcome, more.reason) == (Outcome.MANUAL, "4 of 4 rows are right; not expected: 'aux'")
