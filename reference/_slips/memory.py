@@ -328,9 +328,7 @@ ACTIVATIONS: Library = {
         says="Weights are added. They are no activations: they do not depend on the input.",
     ),
     "given": Slip(of="extra", change=also(GIVEN), says="The model's input is counted. The task leaves it out."),
-    "constants": Slip(
-        of="extra", change=also(HELD), says="What Constant nodes hold is counted. The task leaves it out."
-    ),
+    "constants": Slip(of="extra", change=also(HELD), says="Constant nodes are counted. The task leaves them out."),
     "reads": Slip(
         of="extra",
         change=also(READ),
@@ -350,14 +348,18 @@ ACTIVATIONS: Library = {
     ),
     "inputs_of_nodes_once": Slip(
         of="which",
-        change=_instead(lambda kind, moved: kind == READ and not moved.again),
-        says="The inputs of nodes are counted in place of their outputs: the model's output is missing, its input is "
-        "there.",
+        change=_instead(lambda kind, moved: kind == READ and not moved.reread),
+        says="The inputs of nodes are counted in place of their outputs: the model's input is there, its output not.",
     ),
     "weights_alone": Slip(
         of="which",
         change=_instead(lambda kind, _: kind == STORED),
         says="These are the weights. Activations are what nodes put out.",
+    ),
+    "input_alone": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind == GIVEN),
+        says="This is the model's input. Activations are what nodes put out.",
     ),
     "functions_alone": Slip(
         of="which",

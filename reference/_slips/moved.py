@@ -34,15 +34,15 @@ ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
 class Moved:
     """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
 
-    `again`: it was moved before. `ends`: it is an output of the graph. `known`: what onnx's own inference finds.
-    `declared`: the file says its shape.
+    `again`: it was moved before; `reread`: it was read before. `ends`: it is an output of the graph. `known`: what
+    onnx's own inference finds. `declared`: the file says its shape.
     """
 
-    __slots__ = ("again", "at", "declared", "ends", "known", "step", "tensor")
+    __slots__ = ("again", "at", "declared", "ends", "known", "reread", "step", "tensor")
 
     def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
-        self.again = self.ends = self.declared = False
+        self.again = self.reread = self.ends = self.declared = False
         self.known: Callable[[str], Mapping[str, int]]
 
     def inferred(self, how: str) -> int:
@@ -65,16 +65,19 @@ def composition(
         moved = list(_moved(done))
         ends = {id(each) for each in done.outputs}
         seen: set[int] = set()
+        read: set[int] = set()
         graph = load(artifact).graph
         declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
         known = functools.cache(functools.partial(_inferred, artifact, input_shape))
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
-            each.again = id(each.tensor) in seen
+            each.again, each.reread = id(each.tensor) in seen, id(each.tensor) in read
             each.declared = each.tensor.name in declared
             each.known = known
             if kind in (READ, WEIGHT, WRITTEN):
                 seen.add(id(each.tensor))
+            if kind == READ:
+                read.add(id(each.tensor))
         return [
             Part(row=row_of(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
             for kind, each in moved

@@ -17,7 +17,11 @@ from reference._slips import counts
 from reference._slips.compose import SIZE, Composition, Part, Slip, WantedProducts
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
-from reference.onnx_slip_products import onnx_operator_total_slips, onnx_operator_types_slips
+from reference.onnx_slip_products import (
+    onnx_activation_bytes_slips,
+    onnx_operator_total_slips,
+    onnx_operator_types_slips,
+)
 from reference.state import parameters, weight_bytes
 from tests.reference.subjects import Given, torchvision
 
@@ -277,3 +281,11 @@ def test_what_is_taken_for_the_type_of_a_node(tmp_path):
     values = dict(onnx_operator_types_slips(tmp_path / "m.onnx")["values"])
     kinds = ("", "runs_as_types", "kernels_as_types", "attributes_as_types")
     assert [values[each] for each in kinds] == [6, 7, 7, 8]
+
+
+def test_what_nodes_read_is_each_tensor_once_in_place_of_what_they_write(tmp_path):
+    onnx_small.make("batch_skip", tmp_path / "m.onnx")
+    values = dict(onnx_activation_bytes_slips(tmp_path / "m.onnx", input_shape=[3, 4, 8, 6])["values"])
+    image, output = 4 * 3 * 4 * 8 * 6, 4 * 3 * 5
+    assert values["input_alone"] == image
+    assert values["inputs_of_nodes_once"] == values[""] + image - output
