@@ -148,11 +148,21 @@ def follows(
     A slip that can't be made on the subject explains nothing there (`where_absent`).
     """
     try:
-        known = expect(source)
+        known = _named_as(expect(source), expected)
     except (NoSuchSlipError, UnfitError):
         return where_absent
     chosen = isinstance(source, AnswerValue)
     return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
+
+
+def _named_as(known: Value, expected: Value | None) -> Value:
+    """A slip's value whose rows may be called all that the expected rows of their names may be called."""
+    if not isinstance(known, Table) or not isinstance(expected, Table):
+        return known
+    names = {row.name: row.also_named for row in expected.rows}
+    return Table(
+        rows=tuple(replace(row, also_named=(*row.also_named, *names.get(row.name, ()))) for row in known.rows)
+    )
 
 
 def explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:

@@ -1,5 +1,6 @@
 """The order of the language: right, also right, misconceptions, partly; and never two claims."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial as partial_of
 
@@ -317,3 +318,20 @@ def test_a_slip_is_claimed_only_where_it_explains_all_that_is_wrong(answer, righ
     checker = with_parameters(same_rows, {}, {"left_open": "wrong"}, None)
     found = judge(check, answer, checker, lambda source: tables[source.value])
     assert (found.hint == "floats are 0") is claimed
+
+
+def test_a_known_mistake_in_a_table_whose_rows_bear_other_names():
+    def table(*rows):
+        cells = [(name, {"macs": number(macs), "flops": number(flops)}) for name, macs, flops in rows]
+        return Table(rows=tuple(Row(name=name, cells=each) for name, each in cells))
+
+    right = table(("features.0", 5, 10), ("features.3", 7, 14))
+    right = Table(rows=tuple(replace(row, also_named=(f"conv{at}",)) for at, row in enumerate(right.rows, 1)))
+    alike = known(table(("features.0", 5, 5), ("features.3", 7, 7)), "flops are twice", Fraction(1, 2))
+    check = Check(id="c", points=Fraction(1), answer="a", expected=LiteralValue(value=right), misconceptions=(alike,))
+    for names in (("conv1", "conv2"), ("features.0", "conv2")):
+        given = table((names[0], 5, 5), (names[1], 7, 7))
+        found = judge(check, given, same_rows, lambda source: source.value)
+        assert (found.hint, found.credit) == ("flops are twice", Fraction(1, 2))
+    other = judge(check, table(("conv1", 5, 5), ("conv2", 7, 8)), same_rows, lambda source: source.value)
+    assert not other.hint
