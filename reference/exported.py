@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._networks import largest_error, scripted
@@ -198,7 +200,7 @@ def torchscript_relative_error(
     """How far a TorchScript file's output is from the network's on fresh inputs, as a share of its largest value.
 
     With `own_weights` the network gets the file's weights first, so that a file of weights drawn at random is judged by
-    what it computes with them.
+    what it computes with them. Those of a frozen file are constants of its graph.
 
     Raises:
         ValueError: the file is none that torch loads and runs on such an input, its output has another shape, or it
@@ -208,7 +210,7 @@ def torchscript_relative_error(
 
     network, made = scripted(artifact.parent / original), scripted(artifact)
     if own_weights:
-        _take_weights(network, made)
+        network = _with_weights_of(made, network)
 
     def run(x: torch.Tensor) -> torch.Tensor:
         try:
@@ -227,7 +229,7 @@ def torchscript_relative_error(
 def torchscript_training_nodes(artifact: Path) -> int:
     """How many normalisations and dropouts of a TorchScript file compute as they do while a network is trained."""
     flags = {"aten::batch_norm": 5, "aten::instance_norm": 5, "aten::dropout": 2, "aten::dropout_": 2}
-    graph = scripted(artifact).inlined_graph
+    graph = _with_attributes_told(scripted(artifact))
     nodes = [node for kind in flags for node in graph.findAllNodes(kind)]
     return sum(list(node.inputs())[flags[node.kind()]].toIValue() is not False for node in nodes)
 
@@ -236,6 +238,57 @@ def torchscript_in_place(artifact: Path) -> int:
     """How many activations of a TorchScript file write into their input: `aten::relu_` and the like, a call each."""
     graph = scripted(artifact).inlined_graph
     return sum(len(list(graph.findAllNodes(kind))) for kind in _IN_PLACE)
+
+
+def _with_attributes_told(made: Any) -> Any:
+    """The graph of a file; where it was scripted, with the value of `self.training` in place of the question."""
+    import torch
+
+    graph = made.inlined_graph
+    if not any(node.s("name") == "training" for node in graph.findAllNodes("prim::GetAttr")):
+        return graph
+    frozen: Any = torch._C._freeze_module(made._c)  # noqa: SLF001 - torch.jit.freeze refuses training
+    return frozen._get_method("forward").graph  # noqa: SLF001
+
+
+def _with_weights_of(made: Any, network: Any) -> Any:
+    """The network with the weights of a file made of it.
+
+    Those of a frozen one are constants of its graph, in which batch norms are as they were, or part of the convolutions
+    before them. Where they are not as many and as large as the network's, it keeps its own.
+    """
+    theirs = made.graph
+    given = [node.t("value") for node in _constants(theirs)]
+    if made.state_dict() or not given:
+        _take_weights(network, made)
+        return network
+    for folded in (True, False):
+        own = _frozen(network, folded=folded)
+        graph = own.graph
+        places = _constants(graph)
+        if [node.t("value").shape for node in places] == [each.shape for each in given]:
+            for node, tensor in zip(places, given, strict=True):
+                node.t_("value", tensor)
+            return own
+    return network
+
+
+def _frozen(network: Any, *, folded: bool) -> Any:
+    """The network as a frozen file, read again: its constants stand in the order in which files have them."""
+    import torch
+
+    written = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about a format that courses still use
+        frozen = torch.jit.freeze(network, optimize_numerics=folded)
+        torch.jit.save(frozen, written)
+        return torch.jit.load(io.BytesIO(written.getvalue()))  # type: ignore[no-untyped-call]
+
+
+def _constants(graph: Any) -> list[Any]:
+    """The tensors of a graph, which they do not outlive."""
+    nodes = graph.findAllNodes("prim::Constant")
+    return [node for node in nodes if node.hasAttribute("value") and node.kindOf("value") == "t"]
 
 
 def _take_weights(network: Any, made: Any) -> None:

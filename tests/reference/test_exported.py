@@ -132,6 +132,32 @@ def test_what_is_traced_in_training_depends_on_the_rest_of_the_batch(tmp_path, t
     assert exported.torchscript_training_nodes(tmp_path / "made.pt") == 2 * training
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(("training", "nodes"), [("", 0), ("1", 1), ("2", 1), ("all", 2)])
+def test_what_is_scripted_computes_as_its_parts_are_set(tmp_path, training, nodes):
+    module = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Dropout(), nn.ReLU()).eval()
+    for part in {"": [], "all": [module]}.get(training, [module.get_submodule(training)] if training.isdigit() else []):
+        part.train()
+    torch.jit.script(module).save(str(tmp_path / "made.pt"))
+    assert exported.torchscript_training_nodes(tmp_path / "made.pt") == nodes
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_frozen_file_is_judged_by_its_own_constants(folder, folded):
+    def frozen(module):
+        traced = torch.jit.trace(module.eval(), torch.randn(SHAPE))
+        torch.jit.freeze(traced, optimize_numerics=folded).save(str(folder / "frozen.pt"))
+        return folder / "frozen.pt"
+
+    for seed in (0, 1):
+        assert of_script(frozen(network(seed=seed)), own_weights=True) < 1e-5
+    assert of_script(folder / "frozen.pt") > 0.1
+    wrong = nn.Sequential(network(seed=1), nn.ReLU())
+    assert of_script(frozen(wrong), own_weights=True) > 0.1
+    assert exported.torchscript_training_nodes(folder / "frozen.pt") == 0
+
+
 SAMPLE = Path(__file__).parents[2] / "submissions/tutorial-exemplar"
 
 
