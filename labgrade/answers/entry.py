@@ -13,6 +13,7 @@ from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, 
 from labgrade.answers.entries.places import find_alone, find_entry, find_stray, unit_of
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numerals.numbers import read_number, worked_out
+from labgrade.answers.reading.numerals.stated_units import in_stated_units
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
@@ -82,6 +83,8 @@ def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
 def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
     """What was found, as a value of its kind or as what may be meant; None of what is neither, under the task alone."""
     others: tuple[Value, ...] = ()
+    if isinstance(found.plain, str):
+        found = replace(found, plain=in_stated_units(found.plain))
     problem = "" if not found.alone else f"{origin}: this name is not there; '{found.alone}' is {what(found.plain)}"
     if found.unit and isinstance(found.plain, int | float | Number):
         problem = problem or f"{origin}: the name says '{found.unit}' of the number"

@@ -571,3 +571,8 @@ def test_the_unit_of_a_key_is_that_of_its_number(handed, said, kind, value):
 @pytest.mark.parametrize(("said", "sure"), [("5000 MACs", True), ("5000 FLOPs", False), ("5000", True)])
 def test_an_entry_that_counts_something_else_waits(handed, said, sure):
     assert (handed(f"total_macs: {said}", "count", "total_macs", name="answers.yaml").unsure == "") is sure
+
+
+def test_a_unit_is_what_the_entry_says_it_is(handed):
+    found = handed("total: 49.61 MB (1 MB = 2^20 bytes)", "bytes", "total", name="answers.yaml")
+    assert (found.value.text, found.unsure) == ("49.61 MiB", "")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.markup import LOSSY, converted, plain_latex, plain_markup
+from labgrade.answers.reading.numerals.stated_units import in_stated_units
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     if other is not None:
         return Document(
             path=path,
-            text=plain_markup(visible(without_invisible(other.text))),
+            text=in_stated_units(plain_markup(visible(without_invisible(other.text)))),
             remarks=(f"lines of '{path}' are counted in its text as Markdown",),
             lossy=bool(other.problem) or path.lower().endswith(LOSSY),
             problem=other.problem,
@@ -190,7 +191,8 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     text = _LINE_END.sub("\n", without_invisible(without_colours(text)))
     text = plain_latex(text) if path.lower().endswith(".tex") else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
-    text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(without_log_marks(text)))
+    if not path.lower().endswith(_AS_THEY_ARE):
+        text = in_stated_units(plain_markup(visible(without_log_marks(text))))
     return Document(path=path, text=text, remarks=remarks)
 
 
