@@ -64,14 +64,17 @@ def _of_groups(form: FileForm, submission: Submission) -> Answered | None:
     parts: dict[str, tuple[Path, ...]] = {}
     for name, pattern in form.groups.items():
         found = [file for file in submission.files if fnmatch.fnmatchcase(file, pattern)]
+        if not found and "*" not in pattern and isinstance(place := locate(submission, pattern), str):
+            found = [place]
         parts[name] = tuple(submission.folder / file for file in found)
     lacking = [pattern for name, pattern in form.groups.items() if not parts[name]]
     if len(lacking) == len(parts):
         return None
-    reason = f"nothing matches {' and '.join(lacking)}" if lacking else ""
+    if lacking:
+        verdict = without_value(Outcome.MISSING, f"nothing matches {' and '.join(lacking)}")
+        return NoAnswer(verdict=verdict, origin=form.pattern)
     if sum(map(len, parts.values())) > _MOST_FILES:
         reason = f"more than {_MOST_FILES:,} files match {form.pattern}"
-    if reason:
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, reason), origin=form.pattern)
     count = sum(map(len, parts.values()))
     artifact = Artifact(path=submission.folder, name=f"{count} files ({form.pattern})", parts=parts)

@@ -20,6 +20,7 @@ from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import TableType
 from labgrade.files import yaml
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -65,7 +66,7 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: 
     return _typed(found, kind, origin, remarks)
 
 
-_MOST_LINES = 6
+_MOST_LINES, _LONGEST = 6, 500
 _MEND = "look at this line and the one above it: an entry is `name: value`, those of a task are set in alike below it"
 
 
@@ -96,7 +97,8 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         if meant is None and found.alone:
             return None
         if meant is None:
-            outcome = Outcome.MANUAL if _refers(found.plain) else Outcome.INCORRECT
+            unclear = _refers(found.plain) or _leaves_names_out(found.plain, kind)
+            outcome = Outcome.MANUAL if unclear else Outcome.INCORRECT
             return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
         value, others = meant.value, (*others, *meant.others)
         said = f"'{cut(found.plain)}' says more than a {_asked(kind)}" if isinstance(found.plain, str) else error
@@ -138,6 +140,18 @@ _REFERS = re.compile(r"(?:see|same|ditto|siehe|wie|cf\.?|as|vgl\.?|voir|\u898b|\
 def _refers(plain: object) -> bool:
     """Whether an entry says where the answer stands, which a person can follow."""
     return isinstance(plain, str) and _REFERS.match(plain.strip()) is not None
+
+
+_NUMBERS_ALONE = re.compile(r"\s*[\[(]?\s*\d[\d.]*(?:\s*[,;\s]\s*\d[\d.]*)+\s*[\])]?\s*")
+
+
+def _leaves_names_out(plain: object, kind: AnswerType) -> bool:
+    """Whether values of a table stand there without the names of their rows, whose order a person may know."""
+    if not isinstance(kind, TableType) and kind != "histogram":
+        return False
+    if isinstance(plain, str):
+        return _NUMBERS_ALONE.fullmatch(plain[:_LONGEST]) is not None
+    return isinstance(plain, list) and bool(plain) and all(isinstance(each, int | float | Number) for each in plain)
 
 
 def read(submission: Submission, file: str) -> object:

@@ -160,9 +160,7 @@ def _named_as(known: Value, expected: Value | None) -> Value:
     if not isinstance(known, Table) or not isinstance(expected, Table):
         return known
     names = {row.name: row.also_named for row in expected.rows}
-    return Table(
-        rows=tuple(replace(row, also_named=(*row.also_named, *names.get(row.name, ()))) for row in known.rows)
-    )
+    return Table(rows=tuple(replace(row, also_named=(*row.also_named, *names.get(row.name, ()))) for row in known.rows))
 
 
 def explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:

@@ -576,3 +576,19 @@ def test_an_entry_that_counts_something_else_waits(handed, said, sure):
 def test_a_unit_is_what_the_entry_says_it_is(handed):
     found = handed("total: 49.61 MB (1 MB = 2^20 bytes)", "bytes", "total", name="answers.yaml")
     assert (found.value.text, found.unsure) == ("49.61 MiB", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("[512, 128, 640]", Outcome.MANUAL),
+        ('"512, 128, 640"', Outcome.MANUAL),
+        ("512; 128; 640", Outcome.MANUAL),
+        ("[fine, good]", Outcome.INCORRECT),
+        ("512", Outcome.INCORRECT),
+    ],
+)
+def test_values_without_the_names_of_their_rows_wait(handed, said, outcome):
+    table = TableType(row="layer", columns={"operations": "count"})
+    found = handed(f"by_layer: {said}", table, "by_layer", name="answers.yaml")
+    assert found.verdict.outcome is outcome
