@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.values import Number, Table
@@ -12,10 +13,10 @@ from ._wording import listed, of_all_parts, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from fractions import Fraction
 
     from labgrade.values import Row
 
+_PERCENT = 100
 _NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 
 
@@ -75,6 +76,22 @@ def _in_words(row: Row) -> str:
 def diverged(table: Table, column: str) -> list[Row]:
     """The rows whose number in a column is not finite, as a run leaves it that went astray."""
     return [row for row in table.rows if row.cells.get(column) in _NOT_FINITE]
+
+
+def as_finite(table: Table, column: str) -> Table:
+    """The table with 0 for each number of a column that is not finite: the run took place all the same."""
+    astray = diverged(table, column)
+    zero = {column: Number(value=Fraction(0))}
+    rows = (replace(row, cells={**row.cells, **zero}) if row in astray else row for row in table.rows)
+    return replace(table, rows=tuple(rows))
+
+
+def no_share(table: Table, column: str) -> Verdict | None:
+    """MANUAL where a column has numbers that are no shares, in percent neither; else None."""
+    beyond = [row for row in table.rows if not 0 <= number(row, column) <= _PERCENT]
+    named = listed([shown(row.cells[column]) for row in beyond])
+    reason = f"a share is from 0 to 1, or to 100 %; {column} is {named}"
+    return without_value(Outcome.MANUAL, reason) if beyond else None
 
 
 def number(row: Row, column: str) -> Fraction:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Annotated
 
-from labgrade.values import Table, show
-from labgrade.verdict import Verdict, correct, incorrect, partial
+from labgrade.values import Number, Table, show
+from labgrade.verdict import Outcome, Suggestion, Verdict, correct, incorrect, partial, without_value
 
-from ._runs import groups, judged_without_gaps, number
+from ._runs import as_finite, groups, judged_without_gaps, no_share, number
 from ._wording import listed, of_all_parts, shown
 
 if TYPE_CHECKING:
@@ -28,18 +29,32 @@ def covers(
     columns: Annotated[list[Annotated[str, {"format": "column"}]], {"minItems": 1, "uniqueItems": True}],
     least: list[Annotated[int, {"minimum": 1}]],
     ends: Annotated[list[float], {"minItems": 2, "maxItems": 2}] | None = None,
+    result: Annotated[str, {"format": "column"}] | None = None,
+    share: bool = False,
 ) -> Verdict:
     """A table with a row for each combination of the values of some columns; the credit is the share that is there.
 
     `least`: how many different values each of the `columns` needs, in the same order. What was tried beyond a grid of
     as many leaves no gap in it. `ends`: from where to where the first column has to go; an end that is not reached
-    counts as a value of which all combinations are missing.
+    counts as a value of which all combinations are missing. `result`: the column of what came out of a run, without
+    which there was none; it may have gone astray (nan, inf). Where it is a `share` that is none, a person looks.
     """
     del expected  # the table's own values are what has to be combined
     _refuse_contradictions(columns, least, ends)
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
-    return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends))
+    if result is None:
+        return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends))
+
+    if not any(isinstance(row.cells.get(result), Number) for row in answer.rows):  # another name may be meant
+        reason = f"no row has a number in a column '{result}'"
+        nothing = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason)
+        return replace(without_value(Outcome.MANUAL, reason), suggestion=nothing)
+
+    def judged(runs: Table) -> Verdict:
+        return (no_share(runs, result) if share else None) or _covered(runs, columns, least, ends)
+
+    return judged_without_gaps(as_finite(answer, result), [*columns, result], judged)
 
 
 def _covered(runs: Table, columns: list[str], least: list[int], ends: list[float] | None) -> Verdict:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from labgrade.values import Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, incorrect, without_value
 
-from ._runs import diverged, groups, judged_without_gaps, number, to_look_at
+from ._runs import diverged, groups, judged_without_gaps, no_share, number, to_look_at
 from ._wording import listed, shown
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from labgrade.values import Findings, Row, Value
 
 _LEAST_FOR_A_PEAK = 3
-_PERCENT = 100
 
 
 def trend(  # noqa: PLR0913 - each is one thing that a spec may set
@@ -62,9 +61,8 @@ def _shown(  # noqa: PLR0913 - what `trend` is given
     answer: Table, *, column: str, along: str, goes: str, seed: str | None, least: int, slack: float, share: bool
 ) -> Verdict:
     """The verdict on runs that all have their numbers."""
-    if beyond := [row for row in answer.rows if share and not 0 <= number(row, column) <= _PERCENT]:
-        named = listed([shown(row.cells[column]) for row in beyond])
-        return without_value(Outcome.MANUAL, f"a share is from 0 to 1, or to 100 %; {column} is {named}")
+    if share and (beyond := no_share(answer, column)) is not None:
+        return beyond
     runs = groups(answer, along)
     if reason := _too_few(runs, along, seed, least, _LEAST_FOR_A_PEAK if goes == "peaks_inside" else 2):
         return incorrect(reason)

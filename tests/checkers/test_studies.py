@@ -247,3 +247,20 @@ def test_other_names_cost_nothing_where_they_are_allowed(checker):
     assert checker(answer, expected, others="allowed").credit == 1
     assert checker(answer, expected).credit == Fraction(1, 2)
     assert checker({"b": np.zeros(2)}, expected, others="allowed").credit == 0
+
+
+def test_a_run_came_to_a_result():
+    wants = partial(covers, expected=None, columns=["batch", "seed"], least=[2, 2], result="accuracy", share=True)
+
+    def grid(*results):
+        settings = [(batch, seed) for batch in (1, 4) for seed in (0, 1)]
+        rows = [(*each, result) for each, result in zip(settings, results, strict=True)]
+        return table(("batch", "seed", "accuracy"), *rows)
+
+    assert wants(grid(0.9, 0.8, "nan", 0.5)).credit == 1
+    assert wants(grid(90, 80, 70, 50)).credit == 1
+    assert wants(grid(900, 80, 70, 50)).outcome is Outcome.MANUAL
+    lacking = wants(grid(0.9, 0.8, None, 0.5))
+    assert (lacking.outcome, lacking.suggestion.credit) == (Outcome.MANUAL, Fraction(3, 4))
+    nothing = wants(grid(*[None] * 4))
+    assert (nothing.outcome, nothing.suggestion.outcome) == (Outcome.MANUAL, Outcome.INCORRECT)
