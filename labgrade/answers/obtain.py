@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
@@ -19,6 +20,7 @@ from labgrade.answers.reader.asks import (
     ask_value,
 )
 from labgrade.answers.reader.reader import by_name
+from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
@@ -27,6 +29,7 @@ from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from labgrade.answers.near_miss import Note
     from labgrade.answers.question import Question, Running
@@ -143,18 +146,31 @@ def _asks_of(
 
 _asks = ByIdentity(_asks_of, _ANSWERS)  # a class is asked the same
 _all_lines = ByIdentity(
-    lambda task: by_name(ask for wanted in task.answers.values() for ask in _lines(wanted, about(task.subject))),
+    lambda task: by_name(ask for wanted in task.answers.values() for ask in _lines(wanted, about(task.subject), task)),
     _ANSWERS,
 )
 
 
-def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:
+def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator[Ask]:
     """All lines in which it may stand, and those that speak of its task."""
     texts = text_forms(wanted)
     for form in (*texts, TextForm(report=())):
         yield ask_lines(form, about)
     for path in dict.fromkeys((report_path(wanted), ())) if texts else ():
-        yield ask_mentions(TextForm(report=path), about)
+        yield ask_mentions(TextForm(report=path), about) if task is None else mentions_of(task, path, about)
+
+
+def mentions_of(task: Task, path: tuple[str, ...], about: str) -> Ask:
+    """For the lines of the report that speak of a task, under a path of headings or none."""
+    return ask_mentions(TextForm(report=path), about, _named_alike(task.path.parent, path[-1]) if path else ())
+
+
+@lru_cache
+def _named_alike(lab: Path, name: str) -> tuple[str, ...]:
+    """The other tasks of a lab whose names begin as one without a number does: `llm-ring` of `llm-lora`."""
+    alike = any_like(name)
+    found = sorted(path.stem for path in lab.glob(f"{alike}.yaml")) if alike else []
+    return tuple(each for each in found if each != name)
 
 
 def text_forms(wanted: AnswerSpec) -> list[TextForm]:

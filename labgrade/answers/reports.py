@@ -117,10 +117,11 @@ def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...
     return tuple(found)
 
 
-def mentions(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
+def mentions(form: TextForm, submission: Submission, about: str, others: tuple[str, ...] = ()) -> tuple[Line, ...]:
     """The lines of a report that have the number of a form's task and are no heading; without a path, of any task.
 
-    Of a report that has no such numbers, under a path of one task: what is not under a heading of another model.
+    Of a report that has no such numbers, under a path of one task: what is not under a heading of another model, nor
+    of one of the `others`, tasks by their names.
     """
     found: list[Line] = []
     for path in find_reports(submission) if form.file is None else ():
@@ -131,7 +132,7 @@ def mentions(form: TextForm, submission: Submission, about: str) -> tuple[Line, 
         if told is not None:
             found += read_lines(told, (Span(start=0, end=len(told.text)),), about)
         elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
-            found += read_lines(document, of_model(document, about), about)
+            found += read_lines(document, of_model(document, about, (form.report[-1], *others)), about)
     return tuple(found)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.obtain import report_path, text_forms
-from labgrade.answers.reader.asks import ask_lines, ask_mentions, ask_value
+from labgrade.answers.obtain import mentions_of, report_path, text_forms
+from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
@@ -161,7 +161,7 @@ class FreeText:
 
     def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:
         """The lines of the report that have a task's number."""
-        return tuple(self._reader.ask(self._submission, ask_mentions(TextForm(report=path), self._about)))
+        return tuple(self._reader.ask(self._submission, mentions_of(self._task, path, self._about)))
 
     def _is_number(self, answer: Answered) -> bool:
         kind = self._wanted.type

@@ -26,3 +26,18 @@ def test_a_total_of_something_else_is_not_suggested_beside_the_words_of_a_task(j
     found = judged("llm-accounting/llm-lora", text, "lora-parameters")
     assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
     assert found.reason == "no value could be read for certain: 3502080 stands on report.md:3"
+
+
+@pytest.mark.parametrize("title", ["LoRA", "2. LoRA fine-tuning", "Memory of the KV cache"])
+def test_what_stands_under_another_tasks_words_is_not_of_this_one(judged, title):
+    text = f"# Report\n\n## {title}\n\nThe adapters have 4,194,304 parameters.\n"
+    found = judged("llm-accounting/llm-parameters", text, "parameters")
+    assert (found.outcome, found.suggestion) == (Outcome.MANUAL, None)
+    right = f"{text}\n## Parameters\n\nThe decoder has 1,729,218,560 parameters.\n"
+    assert judged("llm-accounting/llm-parameters", right, "parameters").outcome is Outcome.CORRECT
+
+
+def test_a_heading_that_names_both_tasks_may_be_of_either(judged):
+    text = "## LoRA parameters\n\n3,502,080 parameters are trained.\n"
+    found = judged("llm-accounting/llm-lora", text, "lora-parameters")
+    assert Outcome.CORRECT in (found.outcome, found.suggestion and found.suggestion.outcome)

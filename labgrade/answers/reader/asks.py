@@ -67,7 +67,7 @@ class Ask:
     `sources`: what is found in what tools and programs said, and in C++ sources.
     `about`: the model in question, the text or the file that is shown, what was said, or "". `line`: of the text, where
     a value was read.
-    `image`: why a picture shows nothing.
+    `image`: why a picture shows nothing. `others`: the names of tasks under whose headings nothing is of this one.
     """
 
     wanted: Wanted
@@ -75,6 +75,7 @@ class Ask:
     forms: tuple[Form, ...]
     about: str = ""
     line: int = 0
+    others: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -156,9 +157,10 @@ def ask_lines(form: TextForm, about: str = "") -> Ask:
     return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
 
 
-def ask_mentions(form: TextForm, about: str = "") -> Ask:
-    """For the lines of the report that have the number of a form's task, under whatever heading."""
-    return Ask(wanted="mentions", kind="text", forms=(replace(form, after=None, find=None),), about=about)
+def ask_mentions(form: TextForm, about: str = "", others: tuple[str, ...] = ()) -> Ask:
+    """For the lines of the report that have the number of a form's task, under whatever heading but other tasks'."""
+    bare = replace(form, after=None, find=None)
+    return Ask(wanted="mentions", kind="text", forms=(bare,), about=about, others=others)
 
 
 def perform(ask: Ask, submission: Submission) -> Reply:
@@ -177,7 +179,7 @@ def perform(ask: Ask, submission: Submission) -> Reply:
         case "lines", TextForm() as form:
             return reports.lines(form, submission, ask.about)
         case "mentions", TextForm() as form:
-            return reports.mentions(form, submission, ask.about)
+            return reports.mentions(form, submission, ask.about, ask.others)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
     return _beside(ask, submission)

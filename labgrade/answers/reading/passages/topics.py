@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import names_model, other_model
@@ -13,9 +14,14 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
     from labgrade.answers.reading.passages.headings import Heading
 
+_WORD = re.compile(r"[^\W_]+")
 
-def of_model(document: Document, about: str) -> tuple[Span, ...]:
-    """The parts that are not under a heading of another model than `about`; none where a report has tasks' numbers."""
+
+def of_model(document: Document, about: str, tasks: tuple[str, ...] = ()) -> tuple[Span, ...]:
+    """The parts that are not under a heading of another model than `about`; none where a report has tasks' numbers.
+
+    `tasks`: the name of the task in question, and those of others, under whose headings nothing is of it.
+    """
     if names_tasks(document):
         return ()
     headings = document_headings(document)
@@ -23,14 +29,22 @@ def of_model(document: Document, about: str) -> tuple[Span, ...]:
     start = 0
     around: list[Heading] = []
     for heading in headings:
-        spans += _part(start, heading.start, around, about)
+        spans += _part(start, heading.start, around, about, tasks)
         around = [*(outer for outer in around if outer.level < heading.level), heading]
         start = heading.end
-    spans += _part(start, len(document.text), around, about)
+    spans += _part(start, len(document.text), around, about, tasks)
     return tuple(spans)
 
 
-def _part(start: int, end: int, around: list[Heading], about: str) -> list[Span]:
-    """What stands below headings, if the innermost of them that names a model names the one in question."""
+def _part(start: int, end: int, around: list[Heading], about: str, tasks: tuple[str, ...]) -> list[Span]:
+    """What stands below headings, if the innermost of them that names a model or a task names the one in question."""
     named = next((heading.title for heading in reversed(around) if names_model(heading.title)), "")
-    return [] if end <= start or other_model(named, about) else [Span(start=start, end=end)]
+    told = next((told for heading in reversed(around) if (told := _tasks_in(heading.title, tasks))), tasks)
+    own = not tasks or tasks[0] in told
+    return [] if end <= start or other_model(named, about) or not own else [Span(start=start, end=end)]
+
+
+def _tasks_in(title: str, tasks: tuple[str, ...]) -> list[str]:
+    """The tasks all words of whose names, but for the first, which they share, are in a heading."""
+    there = {word.rstrip("s") for word in _WORD.findall(title.lower())}
+    return [each for each in tasks if {word.rstrip("s") for word in each.split("-")[1:]} <= there]
