@@ -56,10 +56,15 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     if verdict.outcome is Outcome.CORRECT:
         return verdict
     verdict = _with_own(verdict, check.expected, expected)
+    best = verdict
     for convention in _that_hold(check.also_right, computed=computed):
         found = judging(answer, expect(convention.source))
         if found.outcome is Outcome.CORRECT:
             return speak(convention, replace(verdict, rows=found.rows), right=True)
+        if found.outcome is Outcome.PARTIAL and found.credit * convention.credit > best.credit:
+            said = f"judged by another convention that is right: {convention.says}"
+            best = replace(found, credit=found.credit * convention.credit, notes=(*found.notes, said))
+    verdict = best if verdict.outcome is not Outcome.MANUAL else verdict
     if verdict.agrees:
         return verdict
     if other := _read_otherwise(check, answer, judging, expect):

@@ -335,3 +335,27 @@ def test_a_known_mistake_in_a_table_whose_rows_bear_other_names():
         assert (found.hint, found.credit) == ("flops are twice", Fraction(1, 2))
     other = judge(check, table(("conv1", 5, 5), ("conv2", 7, 8)), same_rows, lambda source: source.value)
     assert not other.hint
+
+
+def test_rows_that_are_right_by_another_convention_earn_their_share():
+    def table(*rows):
+        return Table(rows=tuple(Row(name=name, cells={"macs": number(macs)}) for name, macs in rows))
+
+    right, biased = table(("a", 5), ("b", 7), ("c", 9)), table(("a", 6), ("b", 8), ("c", 10))
+    check = Check(
+        id="c",
+        points=Fraction(1),
+        answer="a",
+        expected=LiteralValue(value=right),
+        also_right=(known(biased, "with the bias", Fraction(1)),),
+    )
+
+    def judged(*rows):
+        return judge(check, table(*rows), same_rows, lambda source: source.value)
+
+    found = judged(("a", 6), ("b", 8))
+    assert (found.outcome, found.credit) == (Outcome.PARTIAL, Fraction(2, 3))
+    assert found.notes == ("judged by another convention that is right: with the bias",)
+    assert [each.right for each in found.rows] == [True, True, False]
+    mixed = judged(("a", 5), ("b", 7), ("c", 10))
+    assert (mixed.credit, mixed.notes) == (Fraction(2, 3), ())
