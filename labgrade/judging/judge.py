@@ -56,16 +56,9 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     if verdict.outcome is Outcome.CORRECT:
         return verdict
     verdict = _with_own(verdict, check.expected, expected)
-    best = verdict
-    for convention in _that_hold(check.also_right, computed=computed):
-        found = judging(answer, expect(convention.source))
-        if found.outcome is Outcome.CORRECT:
-            return speak(convention, replace(verdict, rows=found.rows), right=True)
-        if found.outcome is Outcome.PARTIAL and found.credit * convention.credit > best.credit:
-            said = f"judged by another convention that is right: {convention.says}"
-            best = replace(found, credit=found.credit * convention.credit, notes=(*found.notes, said))
-    verdict = best if verdict.outcome is not Outcome.MANUAL else verdict
-    if verdict.agrees:
+    conventions = _that_hold(check.also_right, computed=computed)
+    verdict, right = _by_convention(verdict, conventions, lambda source: judging(answer, expect(source)))
+    if right or verdict.agrees:
         return verdict
     if other := _read_otherwise(check, answer, judging, expect):
         how, kind, meant, hint = other
@@ -84,6 +77,21 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
     named = None if computed else named_in_order(answer, expected)
     return verdict if named is None else left_in_order(verdict, judge(check, named, judging, expect))
+
+
+def _by_convention(
+    verdict: Verdict, conventions: Sequence[Alternative], judged: Callable[[Source], Verdict]
+) -> tuple[Verdict, bool]:
+    """The verdict by a convention under which the answer is right, or earns most; and whether it is right by one."""
+    best = verdict
+    for convention in conventions:
+        found = judged(convention.source)
+        if found.outcome is Outcome.CORRECT:
+            return speak(convention, replace(verdict, rows=found.rows), right=True), True
+        if found.outcome is Outcome.PARTIAL and found.credit * convention.credit > best.credit:
+            said = f"judged by another convention that is right: {convention.says}"
+            best = replace(found, credit=found.credit * convention.credit, notes=(*found.notes, said))
+    return (best if verdict.outcome is not Outcome.MANUAL else verdict), False
 
 
 def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -> Verdict:

@@ -359,3 +359,9 @@ def test_rows_that_are_right_by_another_convention_earn_their_share():
     assert [each.right for each in found.rows] == [True, True, False]
     mixed = judged(("a", 5), ("b", 7), ("c", 10))
     assert (mixed.credit, mixed.notes) == (Fraction(2, 3), ())
+
+
+def test_a_convention_that_earns_less_is_not_taken_for_a_mistake():
+    less = known(1010, "with the bias", Fraction(1, 2))
+    found = verdict(number(1010), also_right=(less,), misconceptions=(known(1010, "mistake"),))
+    assert (found.hint, found.credit) == ("with the bias", Fraction(1, 2))

@@ -164,7 +164,7 @@ def test_what_only_looks_like_a_count_is_none(text):
         ("99 %", "count", "'99 %' is a percentage, but a count is asked for"),
         ("6.62M params", "bytes", "'6.62M params' is a count, but bytes are asked for"),
         ("1498376192 B", "count", "'1498376192 B' is in bytes or bits, but a count is asked for"),
-        ("26.5 MB/s", "bytes", "'26.5 MB' is a rate, but bytes are asked for"),
+        ("26.5 MB/s", "bytes", "'26.5 MB/s' is a rate, but bytes are asked for"),
         ("1e999999999", "count", "'1e999999999' is out of any sensible range"),
         ("1e31", "count", "'1e31' is too large to be a count (a whole number such as 1,498,376,192 or 1.498 G)"),
         ("5 or 6", "count", "'5 or 6' holds several numbers; give one"),

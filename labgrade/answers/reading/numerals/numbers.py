@@ -311,7 +311,8 @@ def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
         return ""
     asked = {"count": "a count is asked for", "time": "a time is asked for"}.get(kind, "bytes are asked for")
     what = {"bytes": "in bytes or bits", "count": "a count", "percent": "a percentage", "rate": "a rate"}[unit.measures]
-    return f"{quoted(written)} is {what}, but {asked}"
+    whole = f"{written}/s" if unit.measures == "rate" else written
+    return f"{quoted(whole)} is {what}, but {asked}"
 
 
 def _too_long(match: re.Match[str]) -> str:
