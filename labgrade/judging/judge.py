@@ -46,12 +46,14 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     """Judge one answer. `judging` is the checker with its parameters, `expect` computes a source's value.
 
     `computed`: the answer is what the student's code made of labgrade's own subject. What a spec's author wrote down of
-    other files (another export, a paper) then is neither right nor a known mistake.
+    other files (another export, a paper) then is neither right nor a known mistake, unless all that is right is
+    written down.
 
     What `judging` and `expect` raise is not caught: it is a fault of labgrade's, and the caller's to name.
     """
     expected = expect(check.expected) if check.expected is not None else None
     answer = as_meant(answer if computed else with_types_named(answer, expected), expected)
+    computed = computed and not isinstance(check.expected, LiteralValue)
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict

@@ -9,7 +9,7 @@ import pytest
 from checkers.between import between
 from checkers.same_rows import same_rows
 from labgrade.core.errors import NoSuchSlipError
-from labgrade.core.task import Alternative, Check, LiteralValue, RangeCredit
+from labgrade.core.task import Alternative, Check, LiteralValue, QuantityCall, RangeCredit
 from labgrade.judging.judge import judge, with_parameters
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, correct, incorrect, partial
@@ -100,7 +100,11 @@ def test_a_whole_number_is_no_mistake_that_is_one_off():
 
 def test_values_that_were_written_down_are_of_other_files_than_what_a_function_computed():
     written = {"also_right": (known(105, "of another export", 1),), "misconceptions": (known(170, "a slip"),)}
-    check = Check(id="c", points=Fraction(10), answer="a", expected=LiteralValue(value=1000), **written)
+    check = Check(id="c", points=Fraction(10), answer="a", expected=QuantityCall(quantity="macs"), **written)
+
+    def expect(source):
+        return number(getattr(source, "value", 1000))
+
     for value, read, computed in ((105, Outcome.CORRECT, Outcome.INCORRECT), (1000, Outcome.CORRECT, Outcome.CORRECT)):
         assert judge(check, number(value), judging, expect).outcome is read
         assert judge(check, number(value), judging, expect, computed=True).outcome is computed
@@ -365,3 +369,13 @@ def test_a_convention_that_earns_less_is_not_taken_for_a_mistake():
     less = known(1010, "with the bias", Fraction(1, 2))
     found = verdict(number(1010), also_right=(less,), misconceptions=(known(1010, "mistake"),))
     assert (found.hint, found.credit) == ("with the bias", Fraction(1, 2))
+
+
+def test_where_what_is_right_is_written_down_mistakes_are_too():
+    check = Check(id="c", points=Fraction(1), answer="a", expected=LiteralValue(value=1000))
+    check = replace(check, misconceptions=(known(2000),), also_right=(known(3000, "thrice", Fraction(1)),))
+    assert judge(check, number(2000), judging, expect, computed=True).hint == "mistake"
+    assert judge(check, number(3000), judging, expect, computed=True).credit == 1
+    measured = replace(check, expected=QuantityCall(quantity="macs"))
+    found = judge(measured, number(2000), judging, lambda s: number(getattr(s, "value", 1000)), computed=True)
+    assert not found.hint
