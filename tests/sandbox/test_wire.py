@@ -111,7 +111,7 @@ class Nameless(type):
         ({None: 2}, "a dict with a key of type NoneType; keys must be text (str)"),
         ({(1, 2): 2}, "a dict with a key of type tuple; keys must be text (str)"),
         ([0, {"a b": {1, 2}}], "a set, which has no order; return a list, or its length (at [1]['a b'])"),
-        (b"x", "a bytes, which is not plain data; return numbers, text, lists, dicts or tensors"),
+        (b"\xff", "a bytes, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (1j, "a complex, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (deque(), "a collections.deque, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (np.array([1, None]), "a numpy array of dtype object; return one of numbers, such as float32"),
@@ -139,6 +139,10 @@ def test_a_type_made_of_a_builtin_one_is_what_it_holds_whatever_it_says_of_itsel
     own = type("Named", (namedtuple("Base", "layer macs"),), {})("fc", type("Whole", (int,), {})(5))  # noqa: PYI024 - as students write it
     assert crossed([own, type("Name", (str,), {})("fc")]) == [{"layer": "fc", "macs": 5}, "fc"]
     assert [type(value) for value in crossed([Liar(3), type("Half", (float,), {})(0.5)])] == [int, float]
+
+
+def test_bytes_that_are_a_text_cross_as_one():
+    assert crossed({"auto_pad": b"SAME_UPPER", "axes": [b"\xc3\xa9"]}) == {"auto_pad": "SAME_UPPER", "axes": ["\u00e9"]}
 
 
 def test_numbers_with_a_type_of_their_own_cross_as_plain_ones():

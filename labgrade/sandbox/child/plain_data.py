@@ -6,6 +6,7 @@ of a builtin one (`class Row(dict)`): what these hold is read as the builtin hol
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from itertools import islice
@@ -61,6 +62,9 @@ def _from_standard_library(item: Any) -> object:
         return list(item[:_MOST_ITEMS])
     if kind in _LAZY:
         return list(islice(item, _MOST_ITEMS))
+    if kind is bytes:  # a text, as onnx.helper gives the texts of a file
+        with contextlib.suppress(UnicodeDecodeError):
+            return item.decode()
     if kind is type:
         return str.__str__(item.__name__)
     if kind is set or kind is frozenset:
