@@ -42,6 +42,11 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs and no trusted code.
     """
+    if options.drawn_as:
+        from labgrade.commands.course import warn_of_stranger
+        from labgrade.spec import course
+
+        warn_of_stranger(course.find_for(options.path, options.course), options.drawn_as)
     if options.watch:
         from labgrade.commands.watch import watch
 

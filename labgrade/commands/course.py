@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,16 @@ def whose(options: argparse.Namespace, found: Course) -> str:
         return ""
     from labgrade.review import groups, roster
 
+    warn_of_stranger(found, options.drawn_as)
     return groups.drawn_as(roster.of_course(found.root), options.drawn_as)
+
+
+def warn_of_stranger(found: Course, name: str) -> None:
+    """Say of a name that was typed that the roster has it not."""
+    from labgrade.review import groups, roster
+
+    if said := groups.stranger(roster.of_course(found.root), name):
+        print(said, file=sys.stderr)  # noqa: T201
 
 
 def _init(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.core.did_you_mean import did_you_mean
 from labgrade.review.late import lateness, named
 from labgrade.review.roster import folded
 from labgrade.submissions.handed_in_at import A_WHILE
@@ -64,6 +65,14 @@ def drawn_as(roster: Roster, name: str) -> str:
     """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
     found = Owners(roster).of(name) if roster.students else ()
     return folded(found[0].group or found[0].id) if found else folded(bare(unpacked(name)))
+
+
+def stranger(roster: Roster, name: str) -> str:
+    """A warning about a name that was typed and that the roster has not: a variant is drawn by it all the same."""
+    if not roster.students or Owners(roster).of(name):
+        return ""
+    known = [word for each in roster.students for word in (each.id, each.group, each.name) if word]
+    return f"warning: '{name}' is nobody of the roster{did_you_mean(name, known)}"
 
 
 def _called(student: Student) -> set[str]:
