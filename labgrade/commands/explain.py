@@ -40,7 +40,7 @@ _DEPENDS = {
 def add_explain(parser: argparse.ArgumentParser) -> None:
     """The arguments of `explain`."""
     parser.add_argument("student", metavar="STUDENT")
-    parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs")
+    parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs, or all that begin so: 2-1")
     parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
     parser.add_argument(
         "--results", "--out", dest="out", type=Path, default=Path("results"), metavar="DIR", help="default: results"
@@ -58,9 +58,7 @@ def explain(options: argparse.Namespace) -> int:
         who = _one_of(found.names.name(options.student), names, "submission", options.out)
         stories = reading.story(ledger, who)
         held = {each.place: each for each in reading.held(ledger) if each.who == who}
-    tasks = dict.fromkeys(each.place[1] for each in stories)
-    task = _one_of(options.task, tasks, "task", options.out)
-    chosen = [each for each in stories if each.place[1] == task]
+    chosen = _of_tasks(options.task, stories, options.out)
     if options.check is not None:
         check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
         chosen = [each for each in chosen if each.place[2] == check]
@@ -79,6 +77,17 @@ def explain(options: argparse.Namespace) -> int:
             )
     _tell_depends(page, chosen)
     return 0
+
+
+def _of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
+    """The stories of the tasks that `grade --task` means by this name: one, or all that begin so, also of one lab."""
+    lab, _, name = asked.rpartition("/")
+    there = [each for each in stories if lab in ("", each.place[0])]
+    exact = [each for each in there if each.place[1] == name]
+    begun = [each for each in there if load.begins(name, each.place[1])]
+    if not (exact or begun):
+        _one_of(asked, dict.fromkeys(each.place[1] for each in stories), "task", results)
+    return exact or begun
 
 
 def _one_of(asked: str, known: Any, what: str, results: Path) -> str:

@@ -98,7 +98,7 @@ def _so_called(name: str, paths: Sequence[Path], usual: Sequence[Path]) -> Seque
     lab, _, task = name.rpartition("/")
     there = [path for path in paths if lab in ("", path.parent.name)]
     exact = [path for path in there if path.stem == task]
-    begun = [path for path in there if _begins(task, path.stem)]
+    begun = [path for path in there if begins(task, path.stem)]
     return exact or [path for path in begun if path.parent in usual] or begun or [_exactly(name, paths)]
 
 
@@ -129,7 +129,7 @@ def _on_request(lab: Path) -> bool:
     return isinstance(data, dict) and data.get("on_request") is True
 
 
-def _begins(start: str, name: str) -> bool:
+def begins(start: str, name: str) -> bool:
     """Whether a name begins so, and not in the middle of a number."""
     return bool(start) and name.startswith(start) and not name[len(start) - 1 : len(start) + 1].isdigit()
 

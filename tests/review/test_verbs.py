@@ -260,6 +260,10 @@ def test_the_folder_of_results_need_not_be_named(course, capsys):
     assert main(["explain", "bob", "macs", "total"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("does not count: │ 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed in 2 times")
+    for begun in ("mac", "lab2/macs"):
+        assert main(["explain", "bob", begun, "total"]) == 0
+        assert capsys.readouterr().out == said
+    assert main(["explain", "bob", "mops"]) == 2
 
 
 def test_names_are_kept_back_until_release(run, course):
