@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ _TYPES = {
     "boolean": "true or false",
     "null": "nothing",
 }
+_ARTICLE = re.compile(r"^an? ")
 _LISTED = 12
 _HUGE = 10**18
 
@@ -108,7 +110,7 @@ def _of_its_type(problem: Problem) -> Problem | None:
 def _not_in_list(problem: Problem) -> str:
     names = [name for name in problem.wanted if isinstance(name, str)]
     if isinstance(problem.value, str):
-        what = problem.schema.get("title", "value")
+        what = _ARTICLE.sub("", problem.schema.get("title", "value"))
         return f"no {what} is called '{problem.value}'{offer(problem.value, names, _LISTED)}"
     return f"{problem.title} is one of {', '.join(map(str, problem.wanted))}, not {_say(problem.value)}"
 
@@ -120,7 +122,9 @@ def _wrong_type(problem: Problem, source: object) -> str:
     if "string" in names and isinstance(problem.value, dict) and list(problem.value.values()) == [None]:
         text = "{" + next(iter(problem.value)) + "}"
         return f"{problem.title} is text, and braces make this a mapping: put it in quotes, '{text}'"
-    return f"{problem.title} must be {' or '.join(_TYPES[name] for name in names)}, not {_say(problem.value)}"
+    remedy = "; begin each of its items with '- '" if names == ["array"] and isinstance(problem.value, dict) else ""
+    wanted = " or ".join(_TYPES[name] for name in names)
+    return f"{problem.title} must be {wanted}, not {_say(problem.value)}{remedy}"
 
 
 def _with_article(what: str) -> str:

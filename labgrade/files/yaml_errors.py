@@ -15,6 +15,10 @@ TOO_MUCH = "this holds more values than any answers do"
 QUOTE_IT = "put it in quotes"
 _LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # from version 0.2.6 on, which reads ahead of the events it gives
 _WITHOUT_BLANK = re.compile(r"(\s*(?:- +)*)([\w-]+):(\S.*)")
+_LINE_SEPARATOR = re.compile("[\u2028\u2029\x85]")
+_BLANKS = "[\u00a0\u2000-\u200a\u202f\u205f\u3000]"
+_ODD_BLANK = re.compile(rf"[ ]*(?:- +)*(?:-|[\w-]+:)?(?P<blank>{_BLANKS})")
+_ODD_COLON = re.compile(r"[ ]*(?:- +)*[\w-]+(?P<colon>\uff1a)")
 _INDICATOR = re.compile(r"found character '(.)' that cannot start any token")
 _FOUND = re.compile(r"but (?:got|found) '?([^']+)'?$")
 _TOKENS = {
@@ -34,8 +38,10 @@ def finding(error: yaml.MarkedYAMLError, text: str, file: str) -> SpecFinding:
         return SpecFinding(Mark(file, line + 1, column + 1), TOO_MUCH if error.problem == TOO_MUCH else TOO_DEEP)
     start = (error.context_mark.line, error.context_mark.column) if error.context_mark else (line, column)
     context, problem = error.context or "", error.problem or ""
-    found = _of_a_quote(context, problem, text, line, column, start) or _of_a_line(
-        context, problem, text, line, column, start
+    found = (
+        _of_a_character(text, line)
+        or _of_a_quote(context, problem, text, line, column, start)
+        or _of_a_line(context, problem, text, line, column, start)
     )
     (line, column), message = found or ((line, column), _otherwise(context, problem))
     return SpecFinding(Mark(file, line + 1, column + 1), message)
@@ -63,6 +69,26 @@ def _of_a_quote(
     if above < line:
         return (above, opened - before.rfind("\n", 0, opened) - 1), f"this quote is closed only on line {line + 1}"
     return (line, column), "the text ends with the quote before this; inside of single quotes a quote is written twice"
+
+
+def _of_a_character(text: str, line: int) -> _Placed | None:
+    """A character that looks like a blank, a colon or the end of a line, and that YAML takes for something else."""
+    if broken := _LINE_SEPARATOR.search(text):  # in the parser's count of lines each is one
+        above = text[: broken.start()].split("\n")
+        said = f"a line separator (U+{ord(broken[0]):04X}) ends the line here; write a blank, or begin a new line"
+        return (len(above) - 1, len(above[-1])), said
+    for at in (line, line - 1):
+        written = text.split("\n")[at : at + 1] if at >= 0 else []
+        for each in written:
+            if blank := _ODD_BLANK.match(each):
+                said = f"this blank is U+{ord(blank['blank']):04X}, which YAML takes for text; write a plain blank"
+                return (at, blank.start("blank")), said
+            if colon := _ODD_COLON.match(each):
+                return (
+                    at,
+                    colon.start("colon"),
+                ), "this colon is U+FF1A, which YAML takes for text; write ':' and a blank"
+    return None
 
 
 def _of_a_line(context: str, problem: str, text: str, line: int, column: int, start: tuple[int, int]) -> _Placed | None:

@@ -84,8 +84,10 @@ SHAPE = Kind(
     tuple,
 )
 SECONDS = Kind({"type": "number", "exclusiveMinimum": 0, "maximum": 86_400}, float)
-MEMORY = Kind({"title": "an amount of memory", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"})
-OUTPUT = Kind({"title": "an amount of output", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"})
+_AMOUNT = r"^(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})? ?[KMG]i?B$"
+_IN_UNITS = "more than 0, in KB, MB or GB"
+MEMORY = Kind({"title": f"an amount of memory ({_IN_UNITS}: 4 GB)", "type": "string", "pattern": _AMOUNT})
+OUTPUT = Kind({"title": f"an amount of output ({_IN_UNITS}: 1 MB)", "type": "string", "pattern": _AMOUNT})
 FILE_BESIDE = Kind({"type": "string", "title": "an ONNX file beside the spec", "pattern": r"\.onnx$"})
 HANDED_IN = Kind({"type": "string", "title": "a pattern for the student's own ONNX file", "pattern": r"\.onnx$"}, str)
 ARGUMENTS = Kind(

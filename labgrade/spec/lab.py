@@ -91,6 +91,9 @@ class Deadline:
     rule: LateRule | None = None
 
 
+_YEARS = range(2000, 2100)  # of courses: 1026 is a slip
+
+
 class NoMomentError(ValueError):
     """A text is no moment; the message says what is wrong and what to write."""
 
@@ -114,6 +117,9 @@ def moment(text: str) -> datetime:
     except ValueError as error:
         message = f"'{text}' is no moment: {error}"
         raise NoMomentError(message) from None
+    if plain.year not in _YEARS:
+        message = f"'{text}' is in the year {plain.year}; one from {_YEARS[0]} to {_YEARS[-1]} is meant"
+        raise NoMomentError(message)
     return plain if match["offset"] else _in_zone(plain, match["zone"])
 
 

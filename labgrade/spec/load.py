@@ -274,13 +274,20 @@ def _load(path: Path) -> Loaded:
     except OSError as error:
         raise SpecError([SpecFinding(start, f"this can't be read: {error.strerror}")]) from None
     except UnicodeDecodeError as error:
+        byte = error.object[error.start]
         raise SpecError(
-            [SpecFinding(start, f"this is not UTF-8: byte {error.start} is {error.object[error.start]:#x}")]
+            [SpecFinding(_place_of(error, shown), f"this is not UTF-8: {byte:#x} stands here; save the file as UTF-8")]
         ) from None
     loaded = yaml.load(text, shown)
     if loaded.data is None:
         raise SpecError([SpecFinding(start, "this file is empty")])
     return loaded
+
+
+def _place_of(error: UnicodeDecodeError, file: str) -> Mark:
+    """The line and the column of a byte that can't be read."""
+    *above, before = error.object[: error.start].decode().split("\n")
+    return Mark(file, len(above) + 1, len(before) + 1)
 
 
 def _shown(path: Path) -> str:

@@ -83,6 +83,8 @@ class _Finder:
 
     def points(self) -> None:
         """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
+        if not isinstance(self.data.get("checks"), list):
+            return  # which is said by itself
         finer = [place for index, check in self.checks() for place in self._unearnable(check, ("checks", index))]
         finer += self._unearnable(self.data, ())
         if finer:
@@ -112,7 +114,7 @@ class _Finder:
 
     def answers(self) -> None:
         """Each answer is used, each used one exists."""
-        answers = mapping(self.data.get("answers"))
+        answers = mapping(self.data.get("answers")) if isinstance(self.data.get("checks"), list) else {}
         asked = [
             (("checks", index, *place), name) for index, check in self.checks() for place, name in answers_of(check)
         ]

@@ -17,6 +17,8 @@ def says(lab, name, check, value):
     return found.hint or found.reason
 
 
-@pytest.mark.parametrize(("calls", "said"), [(49, "no nn.ReLU was replaced"), (48, "goes one level down"), (46, "deep")])
+@pytest.mark.parametrize(
+    ("calls", "said"), [(49, "no nn.ReLU was replaced"), (48, "goes one level down"), (46, "deep")]
+)
 def test_calls_that_still_work_in_place(calls, said):
     assert said in says("executorch-lab3", "3-5-in-place", "replaced", calls)

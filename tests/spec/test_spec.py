@@ -161,7 +161,8 @@ def test_labs_on_request_are_left_out_unless_named_or_alone(tmp_path, own):
     [
         (b"", "1:1: this file is empty"),
         (b"# only a comment\n", "1:1: this file is empty"),
-        (b"title: \xff\n", "1:1: this is not UTF-8: byte 7 is 0xff"),
+        (b"title: \xff\n", "1:8: this is not UTF-8: 0xff stands here; save the file as UTF-8"),
+        ("a: \u00fc\nb: \u00fc ".encode() + b"\xe9\n", "2:6: this is not UTF-8: 0xe9 stands here"),
         (b"[1, 2]\n", "1:1: a task must be a mapping, not a list"),
         (b"x" * (1 << 20) + b"xx", "1:1: this is larger than 1 MiB, which no spec needs to be"),
     ],
