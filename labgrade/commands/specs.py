@@ -189,7 +189,7 @@ def _some(entry: Entry, key: str) -> str:
 
 
 def _of_checker(entry: Entry) -> list[str]:
-    settings = ", ".join(f"{key}: {_value(parameter)}" for key, parameter in entry.parameters.items())
+    settings = ", ".join(f"{key}: {_value(key, parameter)}" for key, parameter in entry.parameters.items())
     judged = f"judges {entry.judges or 'anything'}"
     return [
         judged,
@@ -197,16 +197,16 @@ def _of_checker(entry: Entry) -> list[str]:
     ]
 
 
-def _value(parameter: Parameter) -> str:
+def _value(key: str, parameter: Parameter) -> str:
     plain = {"None": "null", "True": "true", "False": "false"}
     default = parameter.default.strip("'")
     if parameter.required:
-        return _required(parameter.schema)
+        return _required(key, parameter.schema)
     return plain.get(default, f'"{default}"' if ": " in default else default)
 
 
-def _required(schema: Schema) -> str:
-    """A value that a required parameter of a checker may have; of a list two."""
+def _required(key: str, schema: Schema) -> str:
+    """A value that a required parameter of a checker may have; of a list two. Two columns are not the same one."""
     match schema:
         case {"enum": [first, *_]}:
             return str(first)
@@ -215,7 +215,7 @@ def _required(schema: Schema) -> str:
         case {"type": "array"}:
             return "[1, 2]"
         case {"type": "string"}:
-            return "name"
+            return key.upper()
     return "1"
 
 

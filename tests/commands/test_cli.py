@@ -11,10 +11,12 @@ import yaml
 from helpers import small_course
 from helpers.direct import COURSE
 
+from checkers.trend import trend
 from labgrade.cli import main
 from labgrade.commands.specs import _of_checker
 from labgrade.files import yaml as spec_yaml
 from labgrade.files.json_schema import problems
+from labgrade.values import Table
 
 pytestmark = pytest.mark.slow
 
@@ -536,6 +538,8 @@ def test_the_example_of_each_checker_may_stand_in_a_spec():
         shown = spec_yaml.load(_of_checker(entry)[1].removeprefix("example: "), "").data["checker"]
         for name, value in (shown[entry.name] if isinstance(shown, dict) else {}).items():
             assert value is None or not list(problems(entry.parameters[name].schema, value)), (entry.name, name)
+        if entry.name == "trend":  # which compares one column along another
+            assert trend(Table(), None, **shown["trend"]).reason == "the table has no rows"
 
 
 def test_list_says_unit_and_signature_and_an_example_that_runs(course, capsys):
