@@ -174,7 +174,9 @@ def _named_as(known: Value, expected: Value | None) -> Value:
     """A slip's value whose rows may be called all that the expected rows of their names may be called."""
     if not isinstance(known, Table) or not isinstance(expected, Table):
         return known
-    names = {row.name: row.also_named for row in expected.rows}
+    names = {row.name: row.also_named for row in expected.rows if row.also_named}
+    if not names:
+        return known
     return Table(rows=tuple(replace(row, also_named=(*row.also_named, *names.get(row.name, ()))) for row in known.rows))
 
 
