@@ -165,10 +165,11 @@ def correct(reason: str = "", **facts: str) -> Verdict:
     """Full credit."""
     if not (reason or facts):
         return _CORRECT
-    return Verdict(outcome=Outcome.CORRECT, credit=Fraction(1), reason=reason, facts=facts, agrees=True)
+    return Verdict(outcome=Outcome.CORRECT, credit=_ALL, reason=reason, facts=facts, agrees=True)
 
 
-_CORRECT = Verdict(outcome=Outcome.CORRECT, credit=Fraction(1), reason="", agrees=True)  # each cell of a table has one
+_ALL, _NONE = Fraction(1), Fraction(0)
+_CORRECT = Verdict(outcome=Outcome.CORRECT, credit=_ALL, reason="", agrees=True)  # each cell of a table has one
 
 
 def partial(credit: Fraction | float, reason: str, *, hint: str = "", agrees: bool = False, **facts: str) -> Verdict:
@@ -180,12 +181,12 @@ def partial(credit: Fraction | float, reason: str, *, hint: str = "", agrees: bo
 
 def incorrect(reason: str, *, hint: str = "", **facts: str) -> Verdict:
     """No credit."""
-    return Verdict(outcome=Outcome.INCORRECT, credit=Fraction(0), reason=reason, hint=hint, facts=facts)
+    return Verdict(outcome=Outcome.INCORRECT, credit=_NONE, reason=reason, hint=hint, facts=facts)
 
 
 def without_value(outcome: Outcome, reason: str, *, hint: str = "", **facts: str) -> Verdict:
     """No credit because there is no value to judge: MISSING, CRASHED, TIMEOUT, SKIPPED, FAULT, ..."""
-    return Verdict(outcome=outcome, credit=Fraction(0), reason=reason, hint=hint, facts=facts)
+    return Verdict(outcome=outcome, credit=_NONE, reason=reason, hint=hint, facts=facts)
 
 
 def as_credit(credit: Fraction | float) -> Fraction:

@@ -47,8 +47,10 @@ class SearchVerdict(NamedTuple):
     smallest: tuple[SubjectSpec, Trial] | None = None
 
 
-def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = ()) -> SearchVerdict:
-    """What a search came to. `remembered`: what to try first, and where to keep what is found.
+def judged(
+    trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = (), *, at_once: bool = False
+) -> SearchVerdict:
+    """What a search came to. `remembered`: what to try first, and where to keep what is found. `at_once`: `search`'s.
 
     Raises:
         FaultError: a failure of labgrade's.
@@ -64,7 +66,7 @@ def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = 
         return SearchVerdict(absent)
     records = list(remembered)
     replayed = [each for each in (record.read() for record in records) if each]
-    found = search(plan, trials, wrong, replayed, trials.coming)
+    found = search(plan, trials, wrong, replayed, trials.coming, at_once=at_once)
     if not found.tried:
         return SearchVerdict(without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"))
     origin = found.tried[0][1].origin

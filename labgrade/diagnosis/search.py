@@ -97,7 +97,7 @@ def know(plan: SearchPlan, drawn: Asked) -> None:
     _drawn[repr(plan)] = drawn
 
 
-def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> bool:
+def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool], *, at_once: bool = False) -> bool:
     """Have the `subjects` looked at, some together, as long as that says so; whether all were.
 
     A class has a function each for the same plan, and drawing takes longer than calling most of them: all are kept. It
@@ -106,7 +106,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
     key = repr(plan)
     if key in _drawn:
         known = _drawn[key].right
-        ends = (0, sum(_AT_FIRST), len(known))  # nothing waits to be drawn: few large portions
+        ends = (0, 0 if at_once else sum(_AT_FIRST), len(known))  # nothing waits to be drawn: few large portions
         return all(look(known[start:end]) for start, end in itertools.pairwise(ends) if start < end)
     found: dict[str, SubjectSpec] = {}
     waiting: list[SubjectSpec] = []
@@ -141,13 +141,16 @@ def search(
     wrong: Callable[[T], str],
     first: Iterable[Sequence[SubjectSpec]] = (),
     ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]] | None = None,
+    *,
+    at_once: bool = False,
 ) -> SearchResult[T]:
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
     What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
     that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
     so that an answer that changes from call to call can't confuse the search. `ahead` attempts several at once, as far
-    as it can; what is wrong then is attempted by itself as well, and that counts.
+    as it can; what is wrong then is attempted by itself as well, and that counts. `at_once`: all of them are probably
+    right, so that it need not begin with a few.
 
     Raises:
         FaultError: what `attempt` or `wrong` raises.
@@ -155,7 +158,7 @@ def search(
     trials = _Trials(plan, attempt, wrong)
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
-            known = ahead is not None and trials.all_right(ahead)
+            known = ahead is not None and trials.all_right(ahead, at_once=at_once)
             if not known and (smallest := trials.all_wrong() or _hypothesis(plan, trials.is_wrong)):
                 trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
@@ -194,7 +197,7 @@ class _Trials(Generic[T]):
         self.fault: FaultError | None = None
         self._ahead: dict[str, T] = {}
 
-    def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]]) -> bool:
+    def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], *, at_once: bool) -> bool:
         """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be.
 
         Where none is, all that the search would ask was attempted, and it has nothing left to find.
@@ -205,7 +208,7 @@ class _Trials(Generic[T]):
             self._ahead |= zip(map(_key, some), right, strict=False)
             return len(right) == len(some) and time.monotonic() - self.begun <= self._plan.seconds
 
-        return _shown(self._plan, look) and not any(map(self.is_wrong, subjects(self._plan)))
+        return _shown(self._plan, look, at_once=at_once) and not any(map(self.is_wrong, subjects(self._plan)))
 
     def all_wrong(self) -> SubjectSpec | None:
         """The smallest subject, where all that the search asks about while everything is wrong is wrong.

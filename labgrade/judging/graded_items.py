@@ -43,7 +43,7 @@ class Judged:
     to_mark: MarkingText | None = None
 
 
-def graded_so_far(item: Item, judged: Judged) -> Graded:
+def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: float = 0.0) -> Graded:
     """An item with its verdict; `with_points` says what that is worth, and what of it may be seen."""
     verdict = judged.verdict
     if verdict.rows or verdict.grids:  # a report has them beside the verdict, where it may show them
@@ -58,6 +58,8 @@ def graded_so_far(item: Item, judged: Judged) -> Graded:
         grids=judged.verdict.grids,
         basis=judged.basis,
         to_mark=judged.to_mark,
+        printed=encodable(printed),
+        seconds=seconds,
     )
 
 

@@ -53,12 +53,12 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     """
     expected = expect(check.expected) if check.expected is not None else None
     answer = as_meant(answer if computed else with_types_named(answer, expected), expected)
-    computed = computed and not isinstance(check.expected, LiteralValue)
+    elsewhere = computed and not isinstance(check.expected, LiteralValue)
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict
     verdict = _with_own(verdict, check.expected, expected)
-    conventions = _that_hold(check.also_right, computed=computed)
+    conventions = _that_hold(check.also_right, elsewhere=elsewhere)
     verdict, right = _by_convention(verdict, conventions, lambda source: judging(answer, expect(source)))
     if right or verdict.agrees:
         return verdict
@@ -68,7 +68,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind=kind)
         # A unit of French and a number of German: who wrote it knows, and a person may.
         return replace(waits, facts=verdict.facts, suggestion=said if kind != _MILLIONS else None)
-    known = _that_hold(check.misconceptions, computed=computed)
+    known = _that_hold(check.misconceptions, elsewhere=elsewhere)
     fitting = [each for each in known if _is_made(each, answer, expected, judging, expect)]
     if fitting and len({each.says for each in fitting}) == 1:
         return speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
@@ -135,8 +135,9 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
     return (how, kind, f"'{text}'", hint) if right else None
 
 
-def _that_hold(known: Sequence[Alternative], *, computed: bool) -> list[Alternative]:
-    return [each for each in known if not (computed and isinstance(each.source, LiteralValue))]
+def _that_hold(known: Sequence[Alternative], *, elsewhere: bool) -> list[Alternative]:
+    """Those that say something of the answer; what is written down does not where another file was analysed."""
+    return [each for each in known if not (elsewhere and isinstance(each.source, LiteralValue))]
 
 
 def _is_made(known: Alternative, answer: Value, expected: Value | None, judging: Judging, expect: Expect) -> bool:

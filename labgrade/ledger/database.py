@@ -394,4 +394,7 @@ def load(ledger: Ledger, text: str) -> Any:
 
 def dump(plain: object) -> str:
     """Plain data as the ledger holds it, in its order, and in ASCII: names may be no UTF-8."""
-    return json.dumps(plain, separators=(",", ":"))
+    return _as_text(plain)
+
+
+_as_text = json.JSONEncoder(separators=(",", ":")).encode

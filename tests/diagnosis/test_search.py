@@ -173,6 +173,17 @@ def test_what_is_tried_is_drawn_once_for_a_class_and_is_the_same(monkeypatch):
     assert not drawn
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_function_that_is_probably_right_is_tried_on_all_networks_at_once(at_once):
+    plan, asked = SearchPlan(among="cnn", tries=20), []
+    engine.know(plan, engine.asked(plan))
+    found = engine.search(
+        plan, lambda subject: subject, lambda _: "", (), lambda some: asked.append(len(some)) or some, at_once=at_once
+    )
+    count = len(engine.subjects(plan))
+    assert (asked, found.complete, found.smallest) == ([count] if at_once else [18, count - 18], True, None)
+
+
 @pytest.mark.parametrize(("among", "like"), [("cnn", None), ("cnn", LIKE_ONNX), ("linear", None), ("attention", None)])
 def test_what_one_run_drew_the_next_takes_in_and_tries_the_same(tmp_path, monkeypatch, among, like):
     monkeypatch.setattr(engine, "_drawn", {})
