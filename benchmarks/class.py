@@ -1,6 +1,6 @@
 """What a class costs: students a minute, overhead over the students' own CPU time, memory, and a rerun of nothing.
 
-    python benchmarks/class.py [--sizes 25,100,400] [--quick] [--jobs 4] [--alone 4]
+    python benchmarks/class.py [--sizes 25,100,400] [--quick] [--jobs 4] [--alone 4] [--where]
     python benchmarks/class.py --loops [--tasks 2-1-4-macs]
 
 Each size is a class of synthetic submissions of HW 2-1: right, wrong in known ways, broken; no two have the same files.
@@ -9,9 +9,10 @@ was graded before: what a course needs once is computed then. Beside it, in the 
 are graded by one pytest process each; their time for a whole class is extrapolated, which the table says.
 
 The students' own CPU time is what the sandbox metered of their jobs, so that building the model that a function is
-given counts as theirs, and so does what a process does to jail itself. The rest is overhead, and the second line says
-where it goes: each moment of labgrade's own processes counts for the innermost part that is at work. Exits with 1 where
-memory grows with the class from 100 students on, or the rerun takes over a fiftieth.
+given counts as theirs, and so does what a process does to jail itself. The rest is overhead, and with `--where` a
+second line says where it goes: each moment of labgrade's own processes counts for the innermost part that is at work.
+To look at a clock a thousand times a student adds to it. Exits with 1 where memory grows with the class from 100 on,
+or the rerun takes over a fiftieth.
 
 `--loops`: a class of twenty, and the same with a function in each of two hand-ins that never ends. Exits with 1 where
 that takes more than 1.3 times as long and two time limits. A limit is CPU time, and lasts as much longer by the clock
@@ -157,7 +158,7 @@ class Stopwatch:
         setattr(owner, name, watched)
 
 
-def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -> None:
+def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...], *, parts: bool) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
     from labgrade.cli import YOUNG
     from labgrade.run import class_run
@@ -183,7 +184,7 @@ def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -
 
     Runner._run, ForkServer.__init__ = metered, begun  # type: ignore[method-assign]  # noqa: SLF001
     for part, places in PARTS.items():
-        for place in places:
+        for place in places if parts else ():
             module, owner, name = place.split(":")
             there = importlib.import_module(f"labgrade.{module}")
             watch.watch(getattr(there, owner) if owner else there, name, part)
@@ -192,8 +193,8 @@ def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -
     *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(tasks)))
     wall = time.perf_counter() - start
     watch.say()
-    parts = {name: spent.value for name, spent in watch.spent.items()}
-    print(json.dumps({"wall": wall, "own": parts.pop("own"), "ran": finished.ran, "parts": parts}))
+    spent = {name: each.value for name, each in watch.spent.items()}
+    print(json.dumps({"wall": wall, "own": spent.pop("own"), "ran": finished.ran, "parts": spent if parts else {}}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ class Cost:
 def measured(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...] = TASKS) -> Cost:
     """Grade in a new process, and look at its memory meanwhile."""
     command = [sys.executable, __file__, "--grade", str(submissions), str(results), "--jobs", str(jobs)]
-    command += ["--tasks", ",".join(tasks)]
+    command += ["--tasks", ",".join(tasks), *(["--where"] if "--where" in sys.argv else [])]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     peaks = [0, 0]
     cpu = [0.0]
@@ -240,8 +241,7 @@ def measured(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]
     looking.join()
     if process.returncode:
         sys.exit(f"the run over {submissions} failed")
-    told = json.loads(said)
-    return Cost(**told, expected=sum(expected.values()), cpu=cpu[0], grader=peaks[0], everything=peaks[1])
+    return Cost(**json.loads(said), expected=sum(expected.values()), cpu=cpu[0], grader=peaks[0], everything=peaks[1])
 
 
 def _below(pid: int) -> list[int]:
@@ -336,10 +336,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"classes of {', '.join(map(str, QUICK))}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--alone", type=int, default=11, help="students that are graded by a process each")
+    parser.add_argument("--where", action="store_true", help="say where the overhead goes, which adds to it")
     parser.add_argument("--loops", action="store_true", help="only what endless functions cost a class of 20")
-    parser.add_argument(
-        "--tasks", type=lambda text: tuple(text.split(",")), default=TASKS, help="with --loops: of these"
-    )
+    parser.add_argument("--tasks", type=lambda text: tuple(text.split(",")), default=TASKS, help="with --loops")
     parser.add_argument("--grade", nargs=2, type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -360,9 +359,10 @@ def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float | None
         first.append(cost)
         kept &= not again.ran and (size < SIZES[-1] or again.wall * RERUN <= cost.wall)
         print(f"{size:>6} {60 * size / cost.wall:>13.1f} {cost.wall:>6.1f} s {cost.cpu / size:>12.2f} s", end="")
-        print(f" {cost.own / size:>11.2f} s {cost.cpu / cost.own - 1:>8.0%} {cost.grader >> 20:>5} MiB", end="")
-        print(f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x")
-        print(f"       overhead a student: {where(cost, size)}", flush=True)
+        print(f" {cost.own / size:>11.2f} s {cost.cpu / cost.own - 1:>8.1%} {cost.grader >> 20:>5} MiB", end="")
+        print(f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x", flush=True)
+        if cost.parts:
+            print(f"       overhead a student: {where(cost, size)}", flush=True)
     steady = [each.grader for each, size in zip(first, sizes, strict=True) if size >= STEADY]
     return (steady[-1] / steady[0] if len(steady) > 1 else None), kept
 
@@ -378,7 +378,7 @@ def main() -> int:
     """Print the table; 1 where a promise is not kept."""
     options = _options()
     if options.grade:
-        grade(*options.grade, options.jobs, options.tasks)
+        grade(options.grade[0], options.grade[1], options.jobs, options.tasks, parts=options.where)
         return 0
     for part in ("labgrade", "reference", "checkers", "models"):
         compileall.compile_dir(ROOT / part, quiet=1)  # as after an installation

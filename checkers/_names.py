@@ -96,7 +96,7 @@ def by_name(
     verdicts = {name: one(answer[name], expected[name]) for name in expected if name in answer}
     missing = [name for name in expected if name not in answer]
     extra = [name for name in answer if name not in expected] if others == "wrong" else []
-    wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit < 1]
+    wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit != 1]
     if not (wrong or missing or extra):
         return correct(f"all {len(expected):,} names are right" if expected else "")
     reasons = [(name, verdict.reason) for name, verdict in wrong]

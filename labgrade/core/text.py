@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
@@ -140,6 +141,8 @@ def encodable(text: str) -> str:
 def all_encodable(value: T) -> T:
     """The value with `encodable` in place of each text in it: of tuples, mappings and dataclasses."""
     made: Any = value
+    if isinstance(value, _WITHOUT_TEXT) or not value:  # most are
+        return value
     if isinstance(value, str):
         return value if isinstance(value, Enum) else cast("T", encodable(value))
     if isinstance(value, tuple):
@@ -151,6 +154,9 @@ def all_encodable(value: T) -> T:
         changed = {name: new for name, old in known.items() if (new := all_encodable(old)) is not old}
         made = replace(value, **changed) if changed else value
     return value if made is value or made == value else cast("T", made)
+
+
+_WITHOUT_TEXT = (bool, int, float, Fraction)
 
 
 @functools.cache
