@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _TRIES = 2
-_SOON_SECONDS = 0.2
+_SOON_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
