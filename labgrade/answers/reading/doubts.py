@@ -49,6 +49,10 @@ _OTHERS = re.compile(  # Total MACs are asked for: the handout says total MACs: 
       | \bI\ doubt\b[^.;:\n]{{0,30}}$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_RANGE = re.compile(  # between 700 M and 714.19 M
+    r"\b(?:between|zwischen|entre)\s[^\w,;:|\n]{0,6}\d[\d.,]{0,20}[^\d,;:|\n]{0,16}\s(?:and|und|et|y)[\s*_`~$]*$",
+    re.IGNORECASE,
+)
 _SPEAKER = re.compile(  # ChatGPT: total MACs: 5
     rf"(?:^|[.;|(\n])[\s*_`#>-]*(?:(?:according\sto|from|by)\s)?(?:(?:the|my|a)\s)?{_SOURCE}\b"
     r"[^:.;|\n]{0,16}:[^.;|\n]*$",
@@ -146,6 +150,7 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
         or _SPEAKER.search(label + before)
         or _FROM.match(after)
         or _PART_OF.search(label + before)
+        or _RANGE.search(label + before)
         or _BEHIND.match(after)
         or _REDEFINED.search(after)
     )

@@ -36,6 +36,8 @@ def doubted(text):
         f"I doubt that the total is {SIX}",
         f"Total: {SIX} expected",
         f"Memory in fp16: {SIX}",
+        f"Total: between 6,000,000 and {SIX}",
+        f"Total: zwischen 6 Mio und {SIX}",
         f"Memory: {SIX} with float64",
     ],
 )
