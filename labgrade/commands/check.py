@@ -42,11 +42,7 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs and no trusted code.
     """
-    if options.drawn_as:
-        from labgrade.commands.course import warn_of_stranger
-        from labgrade.spec import course
-
-        warn_of_stranger(course.find_for(options.path, options.course), options.drawn_as)
+    _warn_of_stranger(options)
     if options.watch:
         from labgrade.commands.watch import watch
 
@@ -78,6 +74,14 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _warn_of_stranger(options: argparse.Namespace) -> None:
+    if options.drawn_as:
+        from labgrade.commands.course import warn_of_stranger
+        from labgrade.spec import course
+
+        warn_of_stranger(course.find_for(options.path, options.course), options.drawn_as)
 
 
 def _keep_schemas(options: argparse.Namespace) -> None:
