@@ -37,12 +37,17 @@ if TYPE_CHECKING:
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 
 
+def find(submission: Submission) -> str | Unreadable | None:
+    """The file of entries, if there is one."""
+    return next((there for each in FILES if (there := locate(submission, each)) is not None), None)
+
+
 def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: bool = False) -> Answered | None:
     """The value under `form.path`, or None where there is no such file or entry, or it is still to come.
 
     `stray`: the value under another name that is likely to mean it, which is never sure.
     """
-    file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
+    file = find(submission)
     if file is None:
         return None
     if isinstance(file, Unreadable):

@@ -23,7 +23,7 @@ from labgrade.answers.reader.reader import by_name
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TextForm
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
@@ -111,12 +111,14 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
 
 def asks(task: Task, submission: Submission) -> Iterator[tuple[str, Mapping[str, Ask]]]:
     """What may be read of a hand-in for a task, by what is read in one go: "" for what is likely to be needed."""
+    printed = False  # whether tensors may be, where there is no code that gives them: no text is an answer then
     for wanted in task.answers.values():
         has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in wanted.forms)
         first, where_missing = _asks(wanted, task.subject, has_code)
         yield "", first
         yield "where nothing is found", where_missing
-    yield f"lines of {task.id}", _all_lines(task)
+        printed |= isinstance(wanted.type, TableOfType) and not has_code and all(map(is_live, wanted.forms))
+    yield "" if printed else f"lines of {task.id}", _all_lines(task)
 
 
 def _asks_of(

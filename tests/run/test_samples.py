@@ -115,6 +115,18 @@ def test_a_sample_of_another_lab_gets_the_verdicts_beside_it(name, long, tmp_pat
     assert graded(grader.grade(tasks, who), wanted) == wanted
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["exemplar", "outputs-only", "paper-only"])
+def test_whatever_is_handed_in_is_read_in_one_job(name, tmp_path, grader, monkeypatch):
+    jobs, read = [], grader.runner.read
+    monkeypatch.setattr(grader.runner, "read", lambda request: jobs.append(request) or read(request))
+    found = course.find(ROOT)
+    tasks = [load.read(path, found) for path in sorted((found.specs / "acal-lab2").glob("2-1-*.yaml"))]
+    (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
+    grader.grade(tasks, who)
+    assert len(jobs) == 1
+
+
 def test_every_sample_has_its_expected_verdicts_beside_it():
     names = sorted([*samples.EVERY_DAY, *ON_REQUEST, *BUILT, *OTHER_LABS])
     assert sorted(path.name.removesuffix(".expected.yaml") for path in SAMPLES.glob("*.expected.yaml")) == names

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from labgrade.answers import entry, file, near_miss, printed_names, python_source, rendering, reports, text
+from labgrade.answers.reading.documents import locate
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.cpp import explain
 
@@ -52,6 +53,8 @@ Wanted: TypeAlias = Literal[
     "crash",
     "sources",
 ]
+
+_MANY_FILES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,25 @@ def ask_mentions(form: TextForm, about: str = "", others: tuple[str, ...] = ()) 
     """For the lines of the report that have the number of a form's task, under whatever heading but other tasks'."""
     bare = replace(form, after=None, find=None)
     return Ask(wanted="mentions", kind="text", forms=(bare,), about=about, others=others)
+
+
+def is_of_nothing(ask: Ask, submission: Submission) -> bool:
+    """Whether no file that is handed in has a name that is looked for, so that the reply is None.
+
+    Of many files it takes as long to tell as to read them.
+    """
+    if ask.wanted not in ("value", "stray", "seen") or len(submission.files) > _MANY_FILES:
+        return False
+    match ask.forms[0]:
+        case EntryForm():
+            return entry.find(submission) is None
+        case TextForm(file=None):
+            return not reports.find_reports(submission)
+        case TextForm(file=str(name)):
+            return locate(submission, name) is None
+        case FileForm(pattern=name):
+            return "*" not in name and locate(submission, name) is None
+    return False
 
 
 def perform(ask: Ask, submission: Submission) -> Reply:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers.reader.asks import Ask, perform
+from labgrade.answers.reader.asks import Ask, is_of_nothing, perform
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.answers.reading.markup import is_converted
 from labgrade.answers.reports import find_reports
@@ -99,10 +99,13 @@ class Reader:
         """
         if self._runner is None:
             return perform(ask, submission)
+        if is_of_nothing(ask, submission):
+            return None
         known, name = self._of(submission), _said(ask)
         with known.lock:
             if name not in known.replies:
-                wanted = {name: ask, **known.along_with(name)}
+                along = known.along_with(name).items()
+                wanted = {name: ask, **{own: each for own, each in along if not is_of_nothing(each, submission)}}
                 replies = _Reading(self._runner, submission, wanted).replies()
                 known.replies |= zip(wanted, replies, strict=True)
             reply = known.replies[name]

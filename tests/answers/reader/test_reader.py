@@ -10,7 +10,7 @@ from helpers import warm
 
 from labgrade.answers import near_miss
 from labgrade.answers.reader import asks, job, reader
-from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
+from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_stray, ask_value
 from labgrade.answers.reader.reader import LIMITS, Reader, by_name
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.core.errors import FaultError
@@ -86,19 +86,54 @@ def test_the_jail_reads_what_this_process_reads(handed, fresh):
             assert same(there.ask(handed, ask), here.ask(handed, ask))
 
 
+class Counting:
+    """A runner that tells how much was read in each job."""
+
+    def __init__(self, runner):
+        self.runner, self.jobs = runner, []
+
+    def read(self, request):
+        self.jobs.append(len(request.asks))
+        return self.runner.read(request)
+
+
 def test_everything_expected_of_a_hand_in_is_read_in_one_job(handed, runner):
-    jobs = []
-
-    class Counting:
-        def read(self, request):
-            jobs.append(len(request.asks))
-            return runner.read(request)
-
-    reader = Reader(Counting())
+    counting = Counting(runner)
+    reader = Reader(counting)
     reader.expect(handed, by_name(ASKS))
     for ask in (*ASKS, *ASKS, ask_value("count", EntryForm(path="b"))):
         reader.ask(handed, ask)
-    assert jobs == [len(ASKS), 1]
+    assert counting.jobs == [len(ASKS) - 1, 1]  # one file is missing
+
+
+OF_NOTHING = [
+    ask_value("count", EntryForm(path="a.b")),
+    ask_stray("count", EntryForm(path="a.b")),
+    ask_value("count", TextForm(after="Total")),
+    ask_value(TABLE, TextForm(file="out.txt")),
+    ask_seen("count", TextForm(after="Total", report=SECTION)),
+    ask_value("tensor", FileForm(pattern="x.npy")),
+]
+
+
+@pytest.mark.parametrize("ask", OF_NOTHING, ids=repr)
+def test_no_job_looks_for_files_that_are_not_handed_in(hand_in, runner, ask):
+    for name in ("hw.py", "Answers.yml", "sub/Report.md", "OUT.txt", "deeper/x.npy"):
+        counting, submission = Counting(runner), hand_in({name: b"a: {b: 5}\n"})
+        assert same(Reader(counting).ask(submission, ask), Reader(None).ask(submission, ask))
+        there = {
+            EntryForm: name == "Answers.yml",
+            TextForm: name in ("sub/Report.md", "OUT.txt"),  # a text is taken for a report where there is no other
+            FileForm: name == "deeper/x.npy",
+        }
+        named = getattr(ask.forms[0], "file", None) == "out.txt"
+        assert bool(counting.jobs) == (name == "OUT.txt" if named else there[type(ask.forms[0])])
+
+
+def test_among_many_files_a_job_looks(hand_in, runner):
+    counting, submission = Counting(runner), hand_in({f"{number}.bin": b"" for number in range(101)})
+    assert Reader(counting).ask(submission, OF_NOTHING[0]) is None
+    assert counting.jobs == [1]
 
 
 class Ending:
@@ -153,9 +188,9 @@ def test_what_can_t_be_read_costs_nothing_else(handed, status, why, jobs):
     [
         (TextForm(after="Total"), ("report.html",), True),
         (TextForm(after="Total"), ("report.md", "report.html"), False),  # the same, exported
-        (TextForm(after="Total", file="out.PDF"), ("report.md",), True),
-        (FileForm(pattern="table.html"), ("report.md",), True),
-        (FileForm(pattern="x.npy"), ("report.html",), False),
+        (TextForm(after="Total", file="out.PDF"), ("out.PDF", "report.md"), True),
+        (FileForm(pattern="table.html"), ("report.md", "table.html"), True),
+        (FileForm(pattern="x.npy"), ("report.html", "x.npy"), False),
     ],
 )
 def test_what_another_program_wrote_and_can_t_be_read_waits_for_a_person(hand_in, form, files, waits):
