@@ -69,8 +69,9 @@ class Rules:
 
     `again`: what is unsteady and was met once is tried once more. `lower`: published results may fall.
     `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called with the
-    submission and the check when it is about to be judged. `after`: called with each check. `elsewhere`: what another
-    machine came to, where nothing is judged here.
+    submission and the check when it is about to be judged. `after`: called with each check. `at_fault`: called before a
+    fault of labgrade's is entered, and raises where the run itself has ended, of which such a fault may come.
+    `elsewhere`: what another machine came to, where nothing is judged here.
     """
 
     run: int
@@ -79,6 +80,7 @@ class Rules:
     specs: frozenset[tuple[str, str]] | None = None
     before: Callable[[str, Place], None] = lambda _who, _place: None
     after: Callable[[Recorded], None] = lambda _: None
+    at_fault: Callable[[], object] = lambda: None
     elsewhere: Callable[[str, Place], MarkedVerdict] | None = None
 
     def holds(self, judged: KeptVerdict | None) -> bool:
@@ -179,6 +181,8 @@ class TaskBook:
             mark, plain = self._anew(item, grade)
             tries = 1 if judged is None else judged.tries + 1
             judged = KeptVerdict(key=key, parts=digests, mark=mark, plain=plain, tries=tries)
+            if judged.outcome == Outcome.FAULT:
+                self._book.rules.at_fault()
         self._judged[item.id] = judged
         return filled_in(item, MarkedVerdict(judged.mark, judged.plain))
 

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,7 @@ class Worker:
     """Grades into one ledger. `before` is called before the first student's code runs, and with what is to be judged.
 
     `elsewhere`: what another machine came to; then nothing is judged here, and the ledger is all that is written.
+    `at_fault` is called before a fault of labgrade's is entered, and raises where the run itself has ended.
     A submission is taken in at its first job. Its answers stay in memory until all of it is graded by one job, or the
     worker is closed.
     """
@@ -66,6 +68,7 @@ class Worker:
         grader: Grader,
         before: Callable[[Judging | None], None] = lambda _: None,
         elsewhere: Callable[[str, Place], MarkedVerdict] | None = None,
+        at_fault: Callable[[], object] = lambda: None,
     ) -> None:
         self._plan, self._grader, self._before = plan, grader, before
         self._recorded: list[Recorded] = []
@@ -76,6 +79,7 @@ class Worker:
             specs=plan.specs,
             before=lambda who, place: before(Judging(who, " ".join(place[1:]))),
             after=self._recorded.append,
+            at_fault=at_fault,
             elsewhere=elsewhere,
         )
         self._ledger = Ledger(plan.request.results, write=True)
@@ -209,7 +213,7 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
             conversation.tell(judging, hurry=False)
 
     try:
-        with contextlib.closing(Worker(plan, grader, before)) as worker:
+        with contextlib.closing(Worker(plan, grader, before, at_fault=partial(conversation.ask, "anybody?"))) as worker:
             for event in worker.events(map(GradingJob, conversation.jobs())):
                 if isinstance(event, Recorded):
                     conversation.tell(replace(event, graded=None), hurry=False)

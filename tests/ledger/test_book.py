@@ -67,6 +67,21 @@ def test_a_verdict_is_judged_once(task, opened):
     assert list(found.facts) == ["got", "expected"]
 
 
+def test_a_fault_is_entered_only_where_the_run_goes_on(task, opened):
+    """What a killed grader takes with it, such as its servers, its workers miss before they end with it."""
+    item = items(task)[0]
+    fault = Verdict(outcome=Outcome.FAULT, credit=Fraction(0), reason="the server is gone", facts={})
+
+    def ended():
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        opened(task, item, fault, at_fault=ended)
+    asked = []
+    assert opened(task, item, incorrect("off"), at_fault=lambda: asked.append(1)) == (incorrect("off"), True)
+    assert not asked
+
+
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY])
 def test_what_a_busy_machine_may_have_caused_is_tried_once_more_alone(task, opened, outcome):
     item = items(task)[0]

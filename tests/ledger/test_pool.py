@@ -1,12 +1,13 @@
 """Processes that work off a list: what they tell, what they ask, and what happens where one of them dies."""
 
+import multiprocessing
 import os
 import time
 
 import pytest
 
 from labgrade.run.events import WorkerLost
-from labgrade.run.pool import WorkerPool, WorkerQuestion
+from labgrade.run.pool import Conversation, WorkerPool, WorkerQuestion
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +36,16 @@ def goes_on_for_long(conversation, folder):
             time.sleep(0.01)
 
 
+def asks_nobody(conversation, folder):
+    ours, theirs = multiprocessing.Pipe()
+    theirs.close()
+    for _ in conversation.jobs():
+        try:
+            Conversation(ours).ask("anybody?")
+        except (EOFError, OSError) as error:
+            conversation.tell(type(error).__name__)
+
+
 def dies_at_once(conversation, folder):
     os._exit(7)
 
@@ -54,6 +65,10 @@ def done(size, jobs, folder, work=works):
 def test_every_job_is_done_once(tmp_path, size):
     jobs = [f"job {number}" for number in range(20)]
     assert sorted(done(size, jobs, tmp_path)) == sorted((job, "how?!") for job in jobs)
+
+
+def test_a_question_that_nobody_hears_is_an_error(tmp_path):
+    assert done(1, ["a"], tmp_path, asks_nobody) in (["BrokenPipeError"], ["EOFError"])
 
 
 def test_what_is_told_without_hurry_is_heard_in_its_place(tmp_path):
