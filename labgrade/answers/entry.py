@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
 from labgrade.answers.entries.places import find_alone, find_entry, find_stray, unit_of
+from labgrade.answers.entries.shapes import is_in_braces
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numerals.numbers import read_number, worked_out
 from labgrade.answers.reading.numerals.stated_units import in_stated_units
@@ -59,7 +60,7 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: 
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(verdict=_unreadable(reason, text, form.path), origin=file)
-    if found is None or (kind != "text" and not found.twice and is_placeholder(found.plain)):
+    if found is None or (not found.twice and _is_to_come(found.plain, kind)):
         return None
     origin = f"{file}{found.place} {form.path}"
     if found.cut:
@@ -69,6 +70,11 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: 
         verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
         return NoAnswer(verdict=verdict, origin=origin)
     return _typed(found, kind, origin, remarks)
+
+
+def _is_to_come(plain: object, kind: AnswerType) -> bool:
+    """Whether an entry holds no value yet; a text is taken as it is."""
+    return kind != "text" and is_placeholder(plain) and not (kind == "shape" and is_in_braces(plain))
 
 
 _MOST_LINES, _LONGEST = 6, 500

@@ -121,6 +121,13 @@ def test_rows_without_names_may_be_the_expected_ones_in_their_order(handed_in, a
     assert (None if named is None else [row.name for row in named.rows]) == meant
 
 
+@pytest.mark.parametrize(("names", "waits"), [("ReLU Conv2d ReLU", True), ("ReLU Conv2d Linear", False)])
+def test_what_several_rows_are_called_names_none_of_them(names, waits):
+    expected = table({"relu": 100, "conv": 200, "again": 300})
+    rows = (replace(row, name=name) for row, name in zip(expected.rows, names.split(), strict=True))
+    assert named_in_order(Table(rows=tuple(rows)), expected) == (expected if waits else None)
+
+
 @pytest.mark.parametrize(
     ("counts", "computed", "outcome", "suggested"),
     [

@@ -75,6 +75,9 @@ def test_several_numbers_of_which_some_are_right(tmp_path, name, entry, outcome,
         ("'3 x [1, 1000]'", "MANUAL"),
         ("3 by 1000", "MANUAL"),
         ("{batch: 3, classes: 1000}", "MANUAL"),
+        ("{3, 1000}", "MANUAL"),  # YAML has two names without values
+        ("{1, 3000}", "INCORRECT"),
+        ("{batch: , classes: }", "MISSING"),
         ("[[3, 1000], [1, 3000]]", "MANUAL"),
         ("(3, 1000)", "MANUAL"),  # cut up by the comma
         ("3, 1000", "MANUAL"),

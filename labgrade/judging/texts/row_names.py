@@ -175,13 +175,15 @@ _TOTALS = ("total", "\u5408\u8a08", "\u7e3d", "\u603b", "\u5408\u8ba1")
 def named_in_order(answer: Value, expected: Value | None) -> Table | None:
     """The table with the expected names in their order; None where its rows may be others.
 
-    Of several names none is an expected one, or those that aren't are no names but words: `the first of them`.
+    Of several names none is an expected one, or those that aren't are no names but words: `the first of them`. What
+    several rows are called names none of them: `ReLU` is no row of the module `relu` alone.
     """
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return None
     known = {name: own for name, own in names_of(expected).items() if not _TYPE_NUMBER.fullmatch(name)}
     rows = [row for row in answer.rows if not plain_name(row.name).startswith(_TOTALS)]
-    found = [known.get(plain_name(row.name), "") for row in rows]
+    called = Counter(plain_name(row.name) for row in rows)
+    found = [known.get(plain_name(row.name), "") if called[plain_name(row.name)] == 1 else "" for row in rows]
     words = all(name or " " in row.name.strip() for name, row in zip(found, rows, strict=True))
     if "" not in found or (any(found) and not words):
         return None
