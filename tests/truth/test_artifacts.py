@@ -223,7 +223,7 @@ def test_wrong_files_are_wrong(verdicts):
         "net.file": "INCORRECT",
         "net.others[wide]": "INCORRECT",
         "net.others[tiny]": "INCORRECT",
-        "net.module": "CRASHED",
+        "net.module": "INCORRECT",
         "trace.calls": "INCORRECT",
         "pair.both": "INCORRECT",
         "written.calls": "MISSING",

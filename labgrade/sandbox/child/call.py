@@ -135,7 +135,7 @@ def _uses(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float) -> 
 
 
 class UnfitValueError(Exception):
-    """What the function did, or is, can be no answer: the message follows its name."""
+    """What the function returned can be no answer: the message follows `returned`."""
 
 
 def _used(
@@ -169,7 +169,7 @@ def _used_of(
     try:
         value = _listed(use(function))
     except UnfitValueError as error:
-        return {"event": "unfit", "problem": str(error)}
+        return {"event": "refused", "problem": str(error), "where": ""}
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "call")
     return {"event": "returned", "value": value}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
 MODEL = "model_path"
-_UNWRITTEN = f"returned without writing the file that {SAVE_TO} names"
+_UNWRITTEN = f"without writing the file that {SAVE_TO} names"
 
 
 def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> bytes:
@@ -78,7 +78,7 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
     import torch
 
     if not isinstance(network, torch.nn.Module):
-        message = f"returned {type_name(network)}, not a network (torch.nn.Module)"
+        message = f"{type_name(network)}, not a network (torch.nn.Module)"
         raise call.UnfitValueError(message)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
@@ -89,7 +89,7 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
                 raise
             # The function raised nothing.
             said = next(iter(str(error).splitlines()), "")
-            message = f"returned a network that can't be run on the task's input ({type(error).__name__}: {said})"
+            message = f"a network that can't be run on the task's input ({type(error).__name__}: {said})"
             raise call.UnfitValueError(message) from None
         made.save(str(target))
 
