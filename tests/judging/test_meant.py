@@ -77,6 +77,8 @@ def test_several_numbers_of_which_some_are_right(tmp_path, name, entry, outcome,
         ("{batch: 3, classes: 1000}", "MANUAL"),
         ("{3, 1000}", "MANUAL"),  # YAML has two names without values
         ("{1, 3000}", "INCORRECT"),
+        ("{1000}", "INCORRECT"),
+        ("{shape: }", "MISSING"),
         ("{batch: , classes: }", "MISSING"),
         ("[[3, 1000], [1, 3000]]", "MANUAL"),
         ("(3, 1000)", "MANUAL"),  # cut up by the comma

@@ -29,16 +29,16 @@ def shapes_meant(plain: object) -> tuple[list[Shape], bool] | None:
     if isinstance(plain, str):
         return _of_text(as_ascii(plain)) if len(plain) <= _LONGEST else None
     if isinstance(plain, dict):
-        values = [*plain] if is_in_braces(plain) else [*plain.values()]
-        if len(values) == 1:
+        values = list(plain.values())
+        if len(values) == 1 and values[0] is not None:
             return _of_list(values[0]) if isinstance(values[0], list | tuple) else shapes_meant(values[0])
-        sizes = _sizes(values)
+        sizes = _sizes([*plain] if is_in_braces(plain) else values)
         return ([sizes], False) if sizes else None
     return _of_list(plain) if isinstance(plain, list | tuple) else None
 
 
 def is_in_braces(plain: object) -> bool:
-    """Whether it is `{3, 1000}`, of which YAML makes names without values, and one of two sizes that are the same."""
+    """Whether it is `{3, 1000}`: to YAML names without values, of which two that are the same are one."""
     return isinstance(plain, dict) and all(each is None for each in plain.values()) and _sizes([*plain]) is not None
 
 
