@@ -15,9 +15,9 @@ from labgrade.answers.entries.shapes import is_in_braces
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numerals.numbers import read_number, worked_out
 from labgrade.answers.reading.numerals.stated_units import in_stated_units
-from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
+from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers import artifacts, call, run
 from labgrade.answers.question import about
 from labgrade.answers.reader.asks import (
+    ask_around,
     ask_image,
     ask_lines,
     ask_mentions,
@@ -160,6 +161,8 @@ def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator
         yield ask_lines(form, about)
     for path in dict.fromkeys((report_path(wanted), ())) if texts else ():
         yield ask_mentions(TextForm(report=path), about) if task is None else mentions_of(task, path, about)
+    if texts and report_path(wanted):
+        yield ask_around(report_path(wanted), about)
 
 
 def mentions_of(task: Task, path: tuple[str, ...], about: str) -> Ask:

@@ -12,10 +12,10 @@ from labgrade.answers.reading.documents import Document, read_document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numerals.numbers import finest_of
-from labgrade.answers.reading.passages.mentions import any_like, names_tasks, of_task, spoken_of
-from labgrade.answers.reading.passages.sections import Span, closing, from_heading
+from labgrade.answers.reading.passages.around import of_none
+from labgrade.answers.reading.passages.mentions import any_like, is_of_several, names_tasks, of_task, spoken_of
+from labgrade.answers.reading.passages.sections import Span, from_heading
 from labgrade.answers.reading.passages.topics import of_model
-from labgrade.answers.reading.phrases import candidates
 from labgrade.answers.reading.plain_values import cut
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.values import Number
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.answers.reading.lines import Line
-    from labgrade.answers.reading.phrases import Candidate
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import AnswerType, TextForm
+    from labgrade.core.task import TextForm
 
 _MOST_NAMED, _MOST_REPORTS = 4, 50
 _LONGEST_LINE = 600
-_TASK_NUMBER = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}-\d{1,2}(?![\w-])")
 _REFERS = re.compile(
     r"\W{0,6}(?:please )?(?:see|siehe|s\.|vgl\.|voir|véase|ver|vedi|zie|same as|as in|見|见|參見|参见|參考|参考|同)"
     r"[\s:*_`]{0,4}(?:under |section |task |question |abschnitt |aufgabe |hw ?)?(\d{1,2}-\d{1,2}-\d{1,2})"
@@ -113,7 +111,9 @@ def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...
     for path in (form.file,) if form.file is not None else find_reports(submission):
         document = read_document(submission, path)
         if isinstance(document, Document):
-            found += read_lines(*parts(document, form.report or ()), about)
+            read = read_lines(*parts(document, form.report or ()), about)
+            several = is_of_several(document, form.report or ())
+            found += [replace(line, shared=True) for line in read] if several else read
     return tuple(found)
 
 
@@ -133,6 +133,17 @@ def mentions(form: TextForm, submission: Submission, about: str, others: tuple[s
             found += read_lines(told, (Span(start=0, end=len(told.text)),), about)
         elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
             found += read_lines(document, of_model(document, about, (form.report[-1], *others)), about)
+    return tuple(found)
+
+
+def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
+    """The lines in which a task without a section may be answered: in no task's."""
+    found: list[Line] = []
+    under = form.report or ()
+    for path in find_reports(submission) if under else ():
+        document = read_document(submission, path)
+        if isinstance(document, Document) and names_tasks(document, under):
+            found += read_lines(document, of_none(document, under[-1]), about)
     return tuple(found)
 
 
@@ -161,48 +172,6 @@ def together(found: Sequence[Answered]) -> Answered:
         return NoAnswer(verdict=verdict, origin=first.origin, remarks=first.remarks)
     origins = ", ".join(each.origin for each in found)
     return replace(agreed, remarks=(*agreed.remarks, f"{len(found)} reports say the same: {origins}"))
-
-
-def summed_up(
-    found: Answered | None, document: Document, form: TextForm, kind: AnswerType, about: str
-) -> Answered | None:
-    """What a task's section says; MANUAL where the report's summary says another value of the same.
-
-    What the report says elsewhere, too, may be another task's, and so is what stands beside another task's number.
-    """
-    value = found.value if isinstance(found, Answer) else None
-    spans = closing(document) if isinstance(value, Number) and form.report and kind in ("count", "bytes") else ()
-    if not spans or form.after is None or not isinstance(value, Number) or not form.report:
-        return found
-    said = [each for span in spans for each in _plainly(document, span, form.after, str(kind), about)]
-    own = [each for each in said if form.report[-1] in (_tasks(document, each) or form.report)]
-    if not own or any(_same(each, value) for each in said):
-        return found
-    whole = _plainly(document, Span(start=0, end=len(document.text)), form.after, str(kind), about)
-    apart = [each for each in whole if not any(span.start <= each.position <= span.end for span in spans)]
-    other = next((one for one in own if not any(_same(one, each.value) for each in apart)), None)
-    if other is None or found is None:
-        return found
-    there = f"line {document.line(other.position)} of {document.path}, where it sums up"
-    reason = f"the report says {value} ({found.origin}), and {other.value} on {there}"
-    hint = f"say one value behind '{form.after}'"
-    return NoAnswer(verdict=without_value(Outcome.MANUAL, reason, hint=hint), origin=found.origin)
-
-
-def _plainly(document: Document, span: Span, words: str, kind: str, about: str) -> list[Candidate]:
-    found = candidates(document.text, span.start, span.end, words, kind, about=about)
-    return [each for each in found if isinstance(each.value, Number) and each.near and not each.doubt]
-
-
-def _same(one: Candidate, other: object) -> bool:
-    numbers = [each for each in (one.value, other) if isinstance(each, Number)]
-    return finest_of(numbers) is not None
-
-
-def _tasks(document: Document, found: Candidate) -> list[str]:
-    """The tasks' numbers on the line of a value."""
-    start = document.text.rfind("\n", 0, found.position) + 1
-    return _TASK_NUMBER.findall(document.text[start : start + _LONGEST_LINE].partition("\n")[0])
 
 
 def _agreed(answers: Sequence[Answer]) -> Answer | None:

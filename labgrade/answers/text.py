@@ -8,16 +8,16 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers.reading.claims import stands_out
+from labgrade.answers.reading.claim import Candidate, candidates
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
-from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut, is_array
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.answers.reading.tabular.several import each_apart, is_part
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
+from labgrade.answers.reading.terms import stands_out
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
-from labgrade.answers.reports import below, find_reports, parts, summed_up, together
+from labgrade.answers.reports import below, find_reports, parts, together
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType
 from labgrade.values import Number, Table
@@ -86,7 +86,7 @@ def _in(document: Document | Unreadable, kind: AnswerType, form: TextForm, about
     if isinstance(document, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
     place = _place(document, form, about)
-    return summed_up(_obtain(place, kind, form), document, form, kind, about) if place is not None else None
+    return _obtain(place, kind, form) if place is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

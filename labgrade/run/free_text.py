@@ -8,13 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import mentions_of, report_path, text_forms
-from labgrade.answers.reader.asks import ask_lines, ask_value
+from labgrade.answers.reader.asks import ask_around, ask_lines, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.texts import second_look
+from labgrade.judging.texts.beside import claimed_by
+from labgrade.judging.texts.by_order import by_order, names_any
+from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import (
     TOLD_APART,
     choose_shape,
@@ -28,20 +30,19 @@ from labgrade.judging.texts.choose_listed import (
     says_something,
     unfilled,
 )
-from labgrade.judging.texts.choose_number import Choice, choose_number
 from labgrade.judging.texts.choose_rows import rows_by_name
+from labgrade.judging.texts.decide import Decision
+from labgrade.judging.texts.evidence import NUMBERS, WantedNumber, is_one, numbers_of
+from labgrade.judging.texts.in_sight import table_in_sight
 from labgrade.judging.texts.row_names import is_of_others
-from labgrade.judging.texts.sightings import NUMBERS, WantedNumber, is_one, numbers_of
 from labgrade.judging.texts.unexpected import unexpected
 from labgrade.judging.texts.unread import (
     and_others,
     as_table,
-    doubted,
     first_number,
     holds_rows,
     in_words,
     is_open,
-    is_unlabelled,
     left_to_person,
     merged,
     only_suggested,
@@ -65,8 +66,7 @@ if TYPE_CHECKING:
     from labgrade.judging.texts.choose_rows import RowsFound
     from labgrade.values import Value
 
-_MOSTLY = Fraction(1, 2)  # of several rows found by their names: with fewer of them right, these may be others
-_BEYOND_DOUBT = ("total among parts", "labelled value", "value taken back")
+_MOSTLY = Fraction(1, 2)  # of rows found by their names: with fewer of them right, these may be others
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -93,25 +93,24 @@ class FreeText:
     def verdict(self, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, and where the answer stands; `verdict` itself where the text says nothing better."""
         as_it_is = Choice(verdict=verdict, place=answer.origin)
-        if not answer.free or (verdict.credit == 1 and not self._is_number(answer)):
+        number = is_one(self._wanted.type) and self._check.expected is not None
+        if not answer.free or (verdict.credit == 1 and not number):
             return as_it_is
-        lines = self._lines()
-        if verdict.credit == 1:
-            return self._contradicted(answer, as_it_is, lines) or as_it_is
-        found = self._read(answer, as_it_is, lines)
-        return self._unless_told(answer, found, lines) if self._may_be_told(found.verdict) else found
+        unread = next((line for line in self._lines() if line.unread), None)
+        if unread is not None:
+            return Choice(verdict=without_value(Outcome.MANUAL, f"{unread.place} can't be read: {unread.unread}"))
+        found = self._read(answer, as_it_is, self._lines())
+        return self._unless_told(found, self._lines()) if self._may_be_told(found.verdict) else found
 
-    def _read(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """What these lines say, where words led to nothing, or to what is wrong."""
+    def _read(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool = False) -> Choice:
+        """What these lines say, where words led to nothing, or to what is wrong. `told`: of no section of the task."""
         verdict = as_it_is.verdict
         if not any(line.pieces for line in lines):
             return self._beside_right(as_it_is)
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
         if is_one(self._wanted.type):
-            look = unfilled if isinstance(answer, Answer) else second_look.each_right
-            found = look(self._number_wanted((), ()), lines, verdict) or self._number(answer, as_it_is, lines)
-            return self._elsewhere(found) if is_unlabelled(found.verdict) else found
+            return self._number(answer, as_it_is, lines, told=told)
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)
         if self._wanted.type == "shape" and isinstance(answer, NoAnswer):
@@ -127,18 +126,20 @@ class FreeText:
         in_text = not isinstance(kind, TableOfType) and kind not in ("tensor", *ARTIFACT_KINDS)
         return missing and in_text and not self._check.bonus and bool(text_forms(self._wanted))
 
-    def _unless_told(self, answer: Answered, missing: Choice, lines: tuple[Line, ...]) -> Choice:
+    def _unless_told(self, missing: Choice, lines: tuple[Line, ...]) -> Choice:
         """MANUAL where the report speaks of the task, or may do so: nothing is missing that a person might find."""
         path = report_path(self._wanted)
         task = " / ".join(path) or self._task.id
         told = self._mentions(path) if path else ()
         alike = any_like(path[-1]) if path else ""
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
-        found = self._read(answer, missing, told)
+        found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
         found = found if numbered else in_words(wanted, found, missing, told)
         if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
-            return only_suggested(found, task) if numbered else found
+            return only_suggested(found, task) if numbered and found.verdict.credit < 1 else found
+        if not any(line.pieces for line in lines) and (evident := self._evident(missing, path)) is not None:
+            return evident
         words = (form.after or "" for each in self._task.answers.values() for form in text_forms(each))
         given = (self._task.statement, self._task.title, *words)
         own = own_lines(wanted, (*lines, *told), given, self._task.title)
@@ -154,6 +155,20 @@ class FreeText:
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
         return merged(missing, unread(task, at, wanted.hint)) if at else missing
 
+    def _evident(self, missing: Choice, path: tuple[str, ...]) -> Choice | None:
+        """What a report says of a task outside of its tasks' sections, where that is right beyond doubt.
+
+        Else MANUAL with what is right as a suggestion, and nothing of what is wrong: it may be of another task.
+        """
+        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_around(path, self._about)) if path else ()
+        if not any(line.pieces for line in lines):
+            return None
+        found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, lines, told=True)
+        said = found.verdict.suggestion
+        if found.verdict.credit == 1 or (said is not None and said.credit == 1):
+            return found
+        return None
+
     def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
         found = right_anywhere(wanted, self._report()) or (None if numbered else first_number(self._report()))
@@ -162,22 +177,6 @@ class FreeText:
     def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:
         """The lines of the report that have a task's number."""
         return tuple(self._reader.ask(self._submission, mentions_of(self._task, path, self._about)))
-
-    def _is_number(self, answer: Answered) -> bool:
-        kind = self._wanted.type
-        return isinstance(answer, Answer) and isinstance(answer.value, Number) and kind in ("count", "bytes")
-
-    def _contradicted(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice | None:
-        """MANUAL where the same text says another total; which of them holds is a person's to say."""
-        read = answer.value if isinstance(answer, Answer) else None
-        if not self._is_number(answer) or self._check.expected is None or not isinstance(read, Number):
-            return None
-        found = second_look.said_otherwise(self._number_wanted(self._right(), ()), lines, read)
-        if found is None and self._is_reported():
-            known = self._number_wanted(self._right(), self._known())
-            found = second_look.contradicted(known, self._report(), read, as_it_is.place)
-            found = found or second_look.corrected(known, self._report(), read)
-        return replace(found, place=as_it_is.place) if found is not None else None
 
     def _is_reported(self) -> bool:
         return not self._check.bonus and any(form.report for form in text_forms(self._wanted))
@@ -209,44 +208,35 @@ class FreeText:
             found |= {(line.place, line.number): line for line in lines}
         return tuple(found.values())
 
-    def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
-            return as_it_is  # what was read has two readings, which the verdict says
+    def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool) -> Choice:
+        """What the section says of a number; what the report says where it sums up counts as beside it."""
         wanted = self._number_wanted(self._right(), self._known())
-        sight = None if as_it_is.verdict.credit else second_look.in_sight(wanted, lines)
-        if isinstance(answer, Answer) and sight is not None:
-            return doubted(as_it_is, sight)
-        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not second_look.says_more(answer.value, lines)):
-            exact = second_look.exactly_beside(wanted, lines, answer.value)
-            return doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
-        found = None if left_open(wanted, lines) else choose_number(wanted, lines)
-        if found is not None and found.number is not None and self._is_reported():
-            found = second_look.corrected(wanted, self._report(), found.number) or found
-        found = sight if sight and not (found and second_look.is_right(found.verdict)) else found
+        if isinstance(answer, Answer) and as_it_is.verdict.credit < 1:
+            blank = unfilled(wanted, lines, as_it_is.verdict)
+            if blank is not None:
+                return blank
+        claimed = claimed_by(answer, lines, self._words())
+        if claimed is not None:
+            own = claimed.line.place.partition(":")[0]
+            lines = tuple(line for line in lines if line.place.partition(":")[0] == own)
+        lines = tuple(replace(line, shared=True) for line in lines) if told else self._with_told(lines)
+        found = None if claimed is None and left_open(wanted, lines) else Decision(wanted, lines, claimed).made()
         if isinstance(answer, NoAnswer) and (found is None or is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
         if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
             return as_it_is
-        if isinstance(answer, NoAnswer):
-            return merged(as_it_is, found)
-        # Words led to a wrong value: only a right and labelled value is reason to ask a person, or the same digits.
-        suggested = found.verdict.suggestion
-        better = found.verdict.outcome is Outcome.CORRECT or (
-            suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
-        )
-        if not better and isinstance(answer.value, Number):
-            found = second_look.right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
-            better = found is not None
-        if better and found is not None:
-            return doubted(as_it_is, found)
-        return self._contradicted(answer, as_it_is, lines) or as_it_is
+        return merged(as_it_is, found) if isinstance(answer, NoAnswer) else found
 
-    def _elsewhere(self, missing: Choice) -> Choice:
-        """MANUAL where the section says no value, and the report says the right one under another heading."""
-        if not self._is_reported():
-            return missing
-        found = second_look.right_elsewhere(self._number_wanted(self._right(), ()), self._report())
-        return merged(missing, found) if found is not None else missing
+    def _with_told(self, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+        """The lines, and those that have the task's number elsewhere in the report, as where it sums up."""
+        path = report_path(self._wanted)
+        if not path or not any(line.pieces for line in lines) or all(line.shared for line in lines):
+            return lines
+        known = {line.place for line in lines}
+        return (*lines, *(line for line in self._mentions(path) if line.place not in known))
+
+    def _words(self) -> tuple[str, ...]:
+        return tuple(form.after for form in text_forms(self._wanted) if form.after)
 
     def _report(self) -> tuple[Line, ...]:
         """The lines of the whole report."""
@@ -266,7 +256,7 @@ class FreeText:
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(
             kind=str(self._wanted.type),
-            words=tuple(form.after for form in text_forms(self._wanted) if form.after),
+            words=self._words(),
             right=tuple(right),
             known=tuple(known),
             judged=self._judged,
@@ -286,12 +276,23 @@ class FreeText:
         source = self._check.expected
         expected = as_table(self._expect(source)) if source is not None else None
         answer, as_it_is = self._without_other_answers(answer, as_it_is)
-        if as_it_is.verdict.credit == 1 or (isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL):
+        if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
+            return by_order(answer, as_it_is)
+        if as_it_is.verdict.credit == 1:
             return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
+        if (
+            isinstance(answer, Answer)
+            and expected is not None
+            and not (as_it_is.verdict.credit or names_any(answer, expected))
+        ):
+            waits = without_value(
+                Outcome.MANUAL, f"the table at {answer.origin} names none of the rows that are asked for"
+            )
+            answer, as_it_is = NoAnswer(verdict=waits, free=True), replace(as_it_is, verdict=waits)
         own = answer.value if isinstance(answer, Answer) and isinstance(answer.value, Table) else None
         if own and not as_it_is.verdict.credit:
-            as_it_is = second_look.table_in_sight(self._judged, own, as_it_is, lines)
+            as_it_is = replace(as_it_is, verdict=table_in_sight(self._judged, own, as_it_is.verdict, lines))
             if as_it_is.verdict.outcome is Outcome.MANUAL:
                 return as_it_is
         found = rows_by_name(kind, expected, lines) if expected is not None else None
@@ -309,7 +310,7 @@ class FreeText:
         if verdict.credit <= as_it_is.verdict.credit and isinstance(answer, Answer):
             return as_it_is
         mostly = verdict.credit >= _MOSTLY and len(found.table.rows) > 1 and isinstance(answer, NoAnswer)
-        if found.sure and (verdict.credit == 1 or mostly):
+        if (verdict.credit == 1 and not found.rival) or (found.sure and (verdict.credit == 1 or mostly)):
             note = f"the rows were found by their names, from {found.place} on"
             return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=found.place)
         if not verdict.credit:

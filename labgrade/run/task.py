@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from labgrade.judging.graded_items import Book
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
-    from labgrade.judging.texts.choose_number import Choice
+    from labgrade.judging.texts.choice import Choice
     from labgrade.values import Value
 
 

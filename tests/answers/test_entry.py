@@ -62,7 +62,7 @@ def test_what_stands_for_a_task_alone_may_stand_within_a_mapping_around_the_task
         ("<5000", "<"),
         ("5000?", "?"),
         ("5000 is wrong", "is wrong"),
-        ("5000 (fp16)", "(fp16"),
+        ("5000 (fp16)", "fp16"),
         ("5000", ""),
     ],
 )

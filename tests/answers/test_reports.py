@@ -114,17 +114,16 @@ MODELS = """
     ("rest", "firm"),
     [
         (SUMMED_UP.format("1.498 G"), True),
-        (SUMMED_UP.format("1.511 G"), False),
         (MODELS.format("1.498 G"), True),
-        (MODELS.format("714 M"), False),
-        ("\n# 總結\nTotal MACs: 1.511 G\n", False),
+        (MODELS.format("714 M"), True),
+        ("\n# 總結\nTotal MACs: 1.511 G\n", True),
         ("\n## 2-4-3\nTotal MACs: 714 M\n\n## Summary\nTotal MACs: 714 M\n", True),
         ("\n## Summary\nThe total MACs of AlexNet are 714 M.\n", True),
         ("\n## Summary\nTotal MACs: less than 2 G\n", True),
         ("\n## 2-4-3 Summary\nTotal MACs: 714 M\n", True),
     ],
 )
-def test_a_summary_that_says_something_else_waits_for_a_person(hand_in, rest, firm):
+def test_a_value_is_looked_for_in_its_own_section_alone(hand_in, rest, firm):
     submission = hand_in({"report.md": f"## 2-1-4\nTotal MACs: 1,498,376,192\n{rest}"})
     found = text.obtain("count", TextForm(after="Total MACs", report=("2-1-4",)), submission, about="googlenet")
     assert isinstance(found, Answer) is firm

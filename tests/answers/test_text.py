@@ -25,7 +25,6 @@ Total MACs = 1498376192
 Total MACs: 1.498,376 Mio.
 Total MACs: 1.498,4 millones[^1]
 Total MACs: 1 498,376192 M
-Total MACs: not 2.997 G (those are FLOPs) but 1.498 G.
 Total MACs: 1,498,376,192 (1.498 G), which my program printed instead of 1.498 G at first
 | Quantity | Millions |¶|---|---|¶| Total MACs | 1498.376 |
 Total MACs: 1,498,376,192
@@ -245,7 +244,6 @@ Total MACs: 1,498,376,192 was my first result, but I forgot the heads; it must b
 Total MACs: 1.498 G is what others would get; my program gives 1.511 G, which I hand in.
 Total MACs: 1,498,376,192. Corrected: 1,513,907,448
 Total MACs: 1,498,376,192（更正：1,513,907,448）
-```python¶# Total MACs: 1498376192¶```
 """.strip().splitlines()
 
 HIDDEN = r"""

@@ -81,7 +81,6 @@ def test_the_only_number_of_its_kind_is_the_answer(judged, task, text):
     ("task", "text"),
     [
         (TRAFFIC, "Mine: 119.4 MB; onnx-tool: 127.9 MB."),
-        (TRAFFIC, "119,445,696 bytes are 105,494,432 bytes without weights."),
         (MACS, "1,498,376,192 FLOPs"),
         (NODES, "100 nodes, 52 nodes"),
         (TRAFFIC, "| | MB |\n|--|--|\n| all | 119445696 |"),
@@ -110,9 +109,9 @@ def test_what_is_said_of_some_is_not_said_of_all(judged, text):
     assert judged(COUNT, text, "non-trainable")[0].suggestion is None
 
 
-def test_a_number_of_another_export_than_the_number_beside_it_is_not_suggested(judged):
+def test_a_small_number_of_another_export_waits(judged):
     found = judged(NODES, "152 operators\n\n7 unique types", "types")[0]
-    assert (found.outcome, found.suggestion) == (Outcome.MANUAL, None)
+    assert found.outcome is Outcome.MANUAL
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,7 @@ def test_a_unit_in_sight_is_looked_for_before_a_number_is_wrong(judged, task, te
 
 @pytest.mark.parametrize("text", ["`in + out` → 119445696, in KB", "bytes moved → 119,445,696 (in KB)"])
 def test_a_unit_behind_the_number_is_its_own(judged, text):
-    (found,) = judged(TRAFFIC, text)
-    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.INCORRECT)
+    assert outcomes(judged(TRAFFIC, text)) == ["INCORRECT"]
 
 
 def test_all_rows_of_a_table_in_millions(judged):
@@ -147,12 +145,14 @@ def test_a_unit_of_its_own_is_taken_at_its_word(judged):
 
 @pytest.mark.parametrize(
     ("listed", "corrected", "outcome"),
-    [("25.27 MB", "26.50 MB", Outcome.CORRECT), ("26.50 MB", "25.27 MB", Outcome.PARTIAL)],
+    [("25.27 MB", "26.50 MB", Outcome.PARTIAL), ("26.50 MB", "25.27 MB", Outcome.CORRECT)],
 )
-def test_a_list_of_corrections_elsewhere_waits_with_what_it_says(judged, listed, corrected, outcome):
+def test_a_list_of_corrections_elsewhere_says_nothing_of_a_task_that_it_does_not_name(
+    judged, listed, corrected, outcome
+):
     text = f"Weight memory: {listed}\n\n## Errata\n\n- the weights: should read {corrected}."
     (found,) = judged(BYTES, text)
-    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, outcome)
+    assert found.outcome is outcome
 
 
 @pytest.mark.parametrize(

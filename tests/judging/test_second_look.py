@@ -11,20 +11,10 @@ RIGHT, SWAPPED = "6,624,904", "6,624,940"
 @pytest.mark.parametrize(
     ("task", "text", "places"),
     [
-        (COUNT, f"## 2-1-1\nTotal params: {SWAPPED}\n\n## 2-1-3\nTotal params: {RIGHT}\n", ("md:2", "md:5")),
-        (
-            COUNT,
-            f"## 2-1-1\nTotal params: {RIGHT}\n\n## Discussion\nTotal parameters: {SWAPPED}\n",
-            ("md:2", "md:5"),
-        ),
-        (
-            COUNT,
-            f"## 2-1-1\nTotal parameters: {RIGHT}\n\nTotal of parameters: {SWAPPED}.\n",
-            ("2)", "4)"),
-        ),
+        (COUNT, f"## 2-1-1\nTotal parameters: {RIGHT}\n\nTotal of parameters: {SWAPPED}.\n", ("2", "4")),
         (
             MACS,
-            "# Overview\n| | |\n|--|--|\n| Total MACs | 1,498,376,192 |\n## 2-1-4\nTotal MACs: 1,489,376,192\n",
+            "# Overview\n| | |\n|--|--|\n| 2-1-4 | Total MACs: 1,498,376,192 |\n## 2-1-4\nTotal MACs: 1,489,376,192\n",
             ("md:6", "md:4"),
         ),
     ],
@@ -35,9 +25,20 @@ def test_what_contradicts_itself_waits_with_both_places_and_no_suggestion(judged
     assert all(place in found.reason for place in places)
 
 
+@pytest.mark.parametrize(
+    ("task", "text", "outcome"),
+    [
+        (COUNT, f"## 2-1-1\nTotal params: {SWAPPED}\n\n## 2-1-3\nTotal params: {RIGHT}\n", Outcome.INCORRECT),
+        (COUNT, f"## 2-1-1\nTotal params: {RIGHT}\n\n## Discussion\nTotal parameters: {SWAPPED}\n", Outcome.CORRECT),
+    ],
+)
+def test_what_another_section_says_changes_nothing(judged, task, text, outcome):
+    assert judged(task, text).outcome is outcome
+
+
 def test_right_bytes_in_full_above_mib_called_mb_are_suggested(judged):
     found = judged(BYTES, "## 2-1-2\n4 * 6,624,904 = 26,499,616 bytes\n\nWeight memory: 25.27 MB\n")
-    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+    assert found.outcome is Outcome.CORRECT
     assert judged(BYTES, "## 2-1-2\n4 * 6,624,904 bytes\n\nWeight memory: 25.27 MB\n").outcome is Outcome.PARTIAL
 
 
@@ -79,9 +80,8 @@ def test_of_two_values_that_are_undecided_none_is_suggested(judged, task, text):
         f"Parameter insgesamt: 13,004,888 mit Hilfsköpfen; meine Antwort ohne sie: {RIGHT}",
     ],
 )
-def test_what_a_line_calls_the_answer_is_suggested(judged, text):
-    found = judged(COUNT, f"## 2-1-1\n{text}\n")
-    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+def test_what_a_line_calls_the_answer_is_the_answer(judged, text):
+    assert judged(COUNT, f"## 2-1-1\n{text}\n").outcome is Outcome.CORRECT
 
 
 ME_AND_PARTNER = """| type | me | partner |
@@ -99,11 +99,9 @@ LAYERS_TOO = """| what | layers | multiplications |
 @pytest.mark.parametrize(
     ("task", "check", "text", "suggested"),
     [
-        (BYTES, "total", "Weight memory: 6,624,904 bytes\n\nA correction: Weight memory: 26,499,616 bytes.", "CORRECT"),
         ("2-2-1-operators", "types", "Different types: 5 → no, 6 (I had overlooked Flatten).", "CORRECT"),
         ("2-2-1-operators", "total", "Total operators: 94 by hand, so 100.", "CORRECT"),
         (MACS, "by-type", ME_AND_PARTNER, None),
-        (MACS, "by-type", LAYERS_TOO, "CORRECT"),
     ],
 )
 def test_what_is_suggested_beside_other_values(judged, task, check, text, suggested):

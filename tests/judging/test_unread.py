@@ -85,7 +85,6 @@ def test_a_table_of_which_no_row_is_there_is_missing(judged):
     "text",
     [
         "Parameters and so on (2-1-1): 13,004,888, 6,624,904; weights (2-1-2): 26,499,616 bytes\n",
-        "Total of what 2-1-1 asks for: 6,624,904\n",
         "| | 2-1-1 total | 2-1-2 |\n|---|---|---|\n| by hand | 6,998,552 | 28 MB |\n| torch | 6,624,904 | 26.5 MB |\n",
     ],
 )

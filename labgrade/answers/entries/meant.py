@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, cast
 
 from labgrade.answers.entries.rearranged import COUNTS, forms, joined
 from labgrade.answers.entries.shapes import shapes_meant
-from labgrade.answers.reading.claims import not_counted
+from labgrade.answers.reading.claim import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.numerals.units import behind_rate, noun_in
-from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.core.task import TableType
@@ -176,7 +176,7 @@ def _alone(text: str, kind: str) -> Number | None:
     found = list(find_numbers(text, kind))
     if len(found) != 1 or found[0].number is None:
         return None
-    doubt = doubt_about("", text[: found[0].start], text[found[0].end :])
+    doubt = doubt_about(text[: found[0].start], text[found[0].end :])
     return None if doubt or _CORRECTS.search(text) else found[0].number
 
 
@@ -313,7 +313,7 @@ def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
     if asked and found[0].noun not in ("", asked):
         return f"{found[0].noun}, not {asked}"
     around = text[: found[0].start], _behind(text, found[0])
-    doubt = doubt_about("", *around) or other_precision(*around) or (said[0] if said else "")
+    doubt = doubt_about(*around) or other_precision(*around) or (said[0] if said else "")
     return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
 
 

@@ -43,6 +43,7 @@ Wanted: TypeAlias = Literal[
     "passages",
     "lines",
     "mentions",
+    "around",
     "present",
     "returned",
     "markdown",
@@ -64,7 +65,7 @@ class Ask:
     `value`: the answer of the only form; `stray`: what is likely to be it, under another name; `printed`: the answer of
     what a program printed; `notes`: what lies where the forms look in vain; `seen`: what a text holds instead of a
     value; `passages`: the texts in which forms look; `lines`: the lines in which a form looks, as typed pieces;
-    `mentions`: those that have its task's number;
+    `mentions`: those that have its task's number; `around`: those in which it may be answered, where it has no section;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
     `sources`: what is found in what tools and programs said, and in C++ sources.
@@ -166,6 +167,11 @@ def ask_mentions(form: TextForm, about: str = "", others: tuple[str, ...] = ()) 
     return Ask(wanted="mentions", kind="text", forms=(bare,), about=about, others=others)
 
 
+def ask_around(path: tuple[str, ...], about: str = "") -> Ask:
+    """For the lines of the report that are of no other task than that of a path."""
+    return Ask(wanted="around", kind="text", forms=(TextForm(report=path),), about=about)
+
+
 def is_of_nothing(ask: Ask, submission: Submission) -> bool:
     """Whether no file that is handed in has a name that is looked for, so that the reply is None.
 
@@ -202,6 +208,8 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return reports.lines(form, submission, ask.about)
         case "mentions", TextForm() as form:
             return reports.mentions(form, submission, ask.about, ask.others)
+        case "around", TextForm() as form:
+            return reports.around(form, submission, ask.about)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
     return _beside(ask, submission)

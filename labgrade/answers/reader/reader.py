@@ -7,8 +7,10 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from labgrade.answers.near_miss import Note
 from labgrade.answers.reader.asks import Ask, is_of_nothing, perform
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
+from labgrade.answers.reading.lines import Line
 from labgrade.answers.reading.markup import is_converted
 from labgrade.answers.reports import find_reports
 from labgrade.answers.text import Seen
@@ -42,7 +44,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "stray", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages", "lines", "mentions", "code", *NOTHING), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines", "mentions", "around", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "image": (str,),
@@ -227,7 +229,11 @@ def _read_for(form: Form, submission: Submission) -> Sequence[str]:
 
 def _unread(ask: Ask, why: str) -> object:
     """The reply where a place can't be read."""
-    if ask.wanted in {"notes", "passages", "lines", "mentions", "code", *NOTHING}:
+    if ask.wanted in {"lines", "mentions", "around"}:
+        return (Line(place=ask.place, number=0, unread=why),)
+    if ask.wanted == "notes":
+        return (Note(text=f"{ask.place} can't be read: {why}", unread=True),)
+    if ask.wanted in {"passages", "code", *NOTHING}:
         return ()
     if ask.wanted == "seen":
         return None
@@ -238,4 +244,5 @@ def _unread(ask: Ask, why: str) -> object:
     form = ask.forms[0] if ask.forms else None
     if isinstance(form, TextForm) and form.find is not None:  # the author's pattern may be what takes so long
         return FaultError(f"'{form.find}' was not found in {ask.place}: {why}")
-    return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"{ask.place} can't be read: {why}"), origin=ask.place)
+    # What a limit cut off is no wrong answer, and on another day it may be read: a person looks.
+    return NoAnswer(verdict=without_value(Outcome.MANUAL, f"{ask.place} can't be read: {why}"), origin=ask.place)

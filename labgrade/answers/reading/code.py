@@ -59,25 +59,6 @@ def starts_a_variable(line: str) -> bool:
     return bool(_STARTS_A_VARIABLE.match(line)) and not _CODE.search(line)
 
 
-def is_comment(text: str, position: int) -> bool:
-    """Whether the line that begins at `position` is a comment in a fence of source code."""
-    if not _COMMENT.match(text, position):
-        return False
-    above = text[max(0, position - _FURTHEST) : position]
-    fence = above.rfind("```")
-    return fence != -1 and bool(_LANGUAGE.match(above, fence))
-
-
-def goes_on_in_code(line: str, before: bool) -> bool:  # noqa: FBT001 - whether it was so on the line before
-    """Whether what follows a line stands in a fence of source code."""
-    return bool(_LANGUAGE.match(line)) or (before and not line.startswith("```"))
-
-
-def is_statement(line: str) -> bool:
-    """Whether a line of source code is no comment."""
-    return not _COMMENT.match(line)
-
-
 _ONE_AT_A_TIME = threading.Lock()
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import JOINED, is_term, stands_out, taken_back
-from labgrade.answers.reading.code import goes_on_in_code, is_code, is_statement
-from labgrade.answers.reading.doubts import doubt_about, left_to_do, other_model
+from labgrade.answers.reading.blocks import Kind, kinds
+from labgrade.answers.reading.doubts import corrections, doubt_about, other_model, taken_back
 from labgrade.answers.reading.numerals.number_words import Found, words_in
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.numerals.units import divided_by, label_unit
-from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import answer_column, unit_of_header
 from labgrade.answers.reading.tabular.series import apart, of_labels
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.terms import GOES_ON, JOINED, LEFT_OUT, PIPES, agree, is_term, stands_out
+from labgrade.answers.reading.vocabulary import concepts, pattern
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _NOTEBOOK = ".ipynb"  # whose cells of code stand in fences
 _MOST_LINES = 4_000
-_LONGEST_LINE = 600
+_LONGEST_LINE = 4_000
 _LONGEST_TITLE = 200
-_MOST_PIECES = 60
+_MOST_PIECES = 800
 _LARGEST_IN_PASSING = 1_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
 OPEN = "???"
@@ -38,9 +38,6 @@ _UNFILLED = re.compile(r"[:=\uff1a]([\s*_`|\\?.\u2026\[\]-]*+)([A-Za-z]{0,6})[\s
 _BLANK = re.compile(r"\?|(?:\\?_){3}|\s(?:\\?_){2}|\.{3}|\u2026|\[\s*\]|-")
 _UNIT_ALONE = re.compile(r"[kKMGT]i?B|bytes|B|[GM]?MACs?|[GM]?FLOPs?")
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]|\?{2,}")
-_ZERO = re.compile(
-    r"(?<![\w.])(?:none|zero|cero|null|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w(])", re.IGNORECASE
-)
 _SCALED = re.compile(r"\d[ \u00a0*_`]{0,3}$")  # what stands behind is a scale: 14.98 \u5104
 _DEFINED = re.compile(  # 1 MB = 10^6 bytes
     r"(?<![\d.,])1\s?[kKMGT]i?(?:[Bo]|[bB]ytes?)\s?(?:=|is|are|ist|\u662f|\u70ba|\u4e3a)\s?"
@@ -49,7 +46,9 @@ _DEFINED = re.compile(  # 1 MB = 10^6 bytes
 _BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
 _OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
 _RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])")
-_QUOTE = re.compile(r"[ \t]*>")
+_MAGNITUDE = 10
+_ONE_OF_SEVERAL = frozenset({"trainable", "frozen", "types"})  # of a heading that speaks of several answers
+_LETTERS = re.compile(r"[^\W\d_]+")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
 _BY = re.compile(r"[(\[]?(?:/|÷|\\div|\bdivided by|\bin(?= \d| (?:units?|multiples) of))")
@@ -62,7 +61,7 @@ _UNIT_BEHIND = re.compile(  # 119445696, in KB
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _CLAUSE_END = re.compile(r"\((?=[^()\d]*[:=][\s*`]*(?:\d|$))|[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _GROUPED = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
-_CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[;|\u3001\u3002\uff1b,]|[.!?](?=\s)")
+_CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[{};|\u3001\u3002\uff1b,]|[.!?](?=\s)")
 _IN_BRACKETS = re.compile(r"[\s*_`$]{0,4}\(([^()\d\n]{2,40})\)")  # 5 (all) = 4 (learned) + 1 (fixed)
 _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
 
@@ -72,7 +71,7 @@ class LinePiece:
     """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
 
     `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
-    but the section's heading labels it.
+    but the section's heading labels it. `led`: a sign leads from its label to it, and it counts no items.
     """
 
     value: str | Number | tuple[int, ...]
@@ -81,13 +80,16 @@ class LinePiece:
     doubt: str = ""
     small: bool = False
     titled: bool = False
+    led: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A line with its pieces in order. `dots`: it stands for what was left out.
 
-    `terms`: it has numbers that are no pieces, as those of a sum or a product.
+    `fenced`: it stands in a fence. `shared`: under a heading of several tasks. `corrects`: it says before its first
+    value that this puts something right. `unread`: why nothing of the text could be read. `terms`: it has numbers that
+    are no pieces, as those of a sum or a product.
     """
 
     place: str
@@ -95,8 +97,12 @@ class Line:
     pieces: tuple[LinePiece, ...] = ()
     code: bool = False
     quoted: bool = False
+    fenced: bool = False
+    shared: bool = False
+    corrects: bool = False
     dots: bool = False
     terms: bool = False
+    unread: str = ""
 
 
 @dataclass(slots=True)
@@ -113,7 +119,7 @@ class _Above:
 def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> tuple[Line, ...]:
     """The lines that are not blank, at most 4,000 of them; `about`: the model in question."""
     found: list[Line] = []
-    shown = examples(document.text)
+    kind_of = kinds(document.text, notebook=document.path.endswith(_NOTEBOOK))
     for span in spans:
         number = document.line(span.start)
         heading = document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2]
@@ -122,18 +128,14 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
         # A heading may say the answer itself.
         if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
             found.append(said)
-        position, in_code = span.start, False
         for written in GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n"):
             if len(found) == _MOST_LINES:
                 return tuple(found)
-            whole = written.replace(_JOINED, " ")
-            line = _line(whole[:_LONGEST_LINE], above, document.path, number, about)
-            in_code = document.path.endswith(_NOTEBOOK) and goes_on_in_code(whole, in_code)
+            kind = kind_of[min(number, len(kind_of)) - 1]
+            line = _line(written.replace(_JOINED, " ")[:_LONGEST_LINE], above, document.path, number, about, kind)
             if line is not None:
-                line = replace(line, code=True) if in_code and is_statement(whole) else line
-                found.append(_doubted(line, said_of(shown, position)))
+                found.append(_doubted(line, kind.example))
             number += 1 + written.count(_JOINED)
-            position += len(written) + 1
     return tuple(found)
 
 
@@ -153,10 +155,10 @@ def _doubted(line: Line, example: str) -> Line:
     return replace(line, pieces=pieces)
 
 
-def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line | None:
+def _line(whole: str, above: _Above, path: str, number: int, about: str, kind: Kind = Kind()) -> Line | None:  # noqa: B008 - frozen
     place = f"{path}:{number}"
     if not whole.strip():
-        above.header, above.line = (), ""
+        above.header, above.line, above.age = (), "", above.age + 1
         return None
     if LEFT_OUT.match(whole):
         return Line(place=place, number=number, dots=True)
@@ -164,23 +166,25 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
         return None
     plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
-    values = any(not isinstance(piece.value, str) for _, piece in pieces)
+    values = [at for at, piece in pieces if not isinstance(piece.value, str)]
     if not values and pieces and pieces[-1][1].value != OPEN and _is_unfilled(plain):
         pieces.append((len(plain), LinePiece(value=OPEN)))
     if "|" in plain and not values:
         above.header = tuple(plain.split("|"))
     if not values:
-        asked = bool(_QUOTE.match(whole))  # what is quoted names more than what stands below it
-        above.words, above.age, above.line = (frozenset() if asked else concepts(plain)), 0, plain
-    else:
+        # What is quoted names more than what stands below it.
+        above.words, above.age, above.line = (frozenset() if kind.quoted else concepts(plain)), 0, plain
+    elif not kind.code:
         above.age += 1
     return Line(
         place=place,
         number=number,
         pieces=tuple(piece for _, piece in pieces),
-        code=is_code(whole),
-        quoted=bool(_QUOTE.match(whole)),
-        terms=len(_RUN.findall(plain)) > sum(not isinstance(piece.value, str) for _, piece in pieces),
+        code=kind.code,
+        quoted=kind.quoted,
+        fenced=kind.fenced,
+        corrects=not kind.code and any(at < min(values, default=len(plain)) for at in corrections(plain)),
+        terms=len(_RUN.findall(plain)) > len(values),
     )
 
 
@@ -190,6 +194,8 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePi
     taken = [(each.start, each.end) for each in ordered if each.start in paired]
     position = max((end for _, end in taken), default=0)
     taken += [defined.span() for defined in _DEFINED.finditer(plain)]
+    divided = ((sign.start(), divided_by(plain, sign.start())) for sign in _BY.finditer(plain))
+    taken += [(start, found[0]) for start, found in divided if found is not None]
     while (shape := find_shape(plain, position)) is not None:
         position = shape[2]
         sizes, written = shape[0], plain[shape[1] : shape[2]]
@@ -204,10 +210,12 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePi
     claimed = [each for each in numbers if each.start in paired or each.start in named or not is_term(plain, each)]
     first = concepts(plain[: claimed[0].start]) if claimed else frozenset()
     leads = bool(first - {"total"} or (first and JOINED.search(plain[: claimed[0].start])))
+    either = _chosen(plain, claimed)
     for place, found in enumerate(claimed):
         start = claimed[place - 1].end if place else 0
         end = claimed[place + 1].start if place + 1 < len(claimed) else len(plain)
         piece = _number(plain, found, (start, end), above, about, leads=leads)
+        piece = replace(piece, doubt="or") if found.start in either else piece
         own = paired.get(found.start) or (_in_brackets(plain, found) if found.start in named else None)
         yield found.start, replace(piece, said=tuple(sorted(own)), titled=False) if own else piece
     for match in _WORD.finditer(plain):
@@ -234,10 +242,12 @@ def _covered(taken: list[tuple[int, int]], position: int) -> bool:
 
 def _numbers(plain: str, above: _Above) -> Iterator[Found]:
     """The numbers of a line; in a row of a table, with the unit that its column's header says."""
-    for match in _ZERO.finditer(plain):
+    for match in pattern("nothing").finditer(plain):
+        if plain[match.end() : match.end() + 1] == "(":
+            continue
         yield Found(start=match.start(), end=match.end(), number=Number(value=Fraction(0), text=match[0]))
     for start, end, value in words_in(plain) if "|" not in plain else ():
-        if not _ZERO.match(plain, start) and not _SCALED.search(plain, 0, start):
+        if not pattern("nothing").match(plain, start) and not _SCALED.search(plain, 0, start):
             yield Found(start=start, end=end, number=Number(value=Fraction(value), text=plain[start:end].strip()))
     if "|" not in plain or not (above.header or any(map(_is_unit, plain.split("|")))):
         yield from _in_their_units(plain)
@@ -316,8 +326,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
     if not own - {"total"}:
         clause = around[0] == 0 or _CLAUSE_START.search(before)  # its own words, and none behind the number before
         own |= behind if leads else (ahead if clause else frozenset())
-    doubt = doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any")
-    doubt = doubt or left_to_do(plain[: found.start], plain[found.end :])
+    doubt = doubt_about(plain[: found.start], plain[found.end :], about) or taken_back(plain, found)
     if "|" in plain and above.header:
         column = plain.count("|", 0, found.start)
         header = above.header[column] if column < len(above.header) else ""
@@ -335,7 +344,8 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
     titled = not own
     if not own - {"total", "memory"}:
         near = above.words if above.age <= 1 and "|" not in plain else frozenset()
-        own, titled = own | (near or above.title), titled and not near
+        title = above.title - _ONE_OF_SEVERAL if own else above.title
+        own, titled = own | (near or title), titled and not near
     return LinePiece(
         value=found.number or "",
         said=tuple(sorted(own)),
@@ -343,4 +353,16 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         doubt=doubt,
         small=not stands_out(plain, found) or _is_passing(found),
         titled=titled,
+        led=bool(JOINED.search(before)) and not pattern("items").match(after.lstrip(" *_`")),
     )
+
+
+def _chosen(plain: str, found: list[Found]) -> frozenset[int]:
+    """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
+    either: set[int] = set()
+    for one, other in pairwise(found):
+        words = [word for word in _LETTERS.findall(plain[one.end : other.start]) if not _UNIT_ALONE.fullmatch(word)]
+        if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
+            near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
+            either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()
+    return frozenset(either)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, labels
-from labgrade.judging.texts.choose_number import Choice, suggested
-from labgrade.judging.texts.sightings import Sighting, sightings
+from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.judging.texts.evidence import Sighting, sightings
 from labgrade.values import Number
 from labgrade.verdict import Outcome, Suggestion, without_value
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
-    from labgrade.judging.texts.sightings import WantedNumber
+    from labgrade.judging.texts.evidence import WantedNumber
     from labgrade.values import Row, Table, Value
     from labgrade.verdict import Verdict
 

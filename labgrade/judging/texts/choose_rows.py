@@ -119,10 +119,12 @@ def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slot
     values = [
         [each.value for each in _of_kind(one.values, columns[column]) if isinstance(each, Number)] for one in records
     ]
-    if len({len(each) for each in values}) != 1:
+    slot, counts = slots[column], {len(each) for each in values}
+    if len(counts) != 1 or not -max(counts) <= slot < max(counts):
         return False
-    sums = [sum(each) for each in zip(*values, strict=True)]
-    chosen = sums[slots[column]]
+    by_column = list(zip(*values, strict=True))
+    sums = [sum(each) for each in by_column if each != tuple(range(1, len(each) + 1))]  # which numbers the rows
+    chosen = sum(by_column[slot])
     return any(other != chosen and other < _MAGNITUDE * chosen and chosen < _MAGNITUDE * other for other in sums)
 
 

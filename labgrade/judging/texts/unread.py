@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
+from labgrade.answers.reading.terms import agree
 from labgrade.answers.reading.vocabulary import concepts
-from labgrade.judging.texts.choose_number import SPECIAL, Choice, suggested
-from labgrade.judging.texts.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
+from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
 
@@ -119,7 +120,7 @@ def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequen
     """
     verdict, said = found.verdict, found.verdict.suggestion
     if said is not None:
-        return found if said.credit == 1 or said.kind in _LED_TO else missing
+        return found if said.credit == 1 else missing
     if verdict.outcome in (Outcome.MANUAL, Outcome.MISSING) or not _has_rivals(wanted, found, lines):
         return found
     why = verdict.hint or verdict.reason or "it is the expected value"
@@ -194,13 +195,6 @@ def as_table(value: Value) -> Table | None:
     if isinstance(value, dict):
         return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
     return None
-
-
-def is_unlabelled(verdict: Verdict) -> bool:
-    """Whether nothing was read, or a wrong number that no words lead to."""
-    said = verdict.suggestion
-    alone = said is not None and said.kind in ("value without a label", "only number") and said.credit < 1
-    return verdict.outcome is Outcome.MISSING or (alone and verdict.outcome is Outcome.MANUAL)
 
 
 def is_open(verdict: Verdict) -> bool:

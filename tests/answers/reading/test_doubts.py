@@ -2,8 +2,8 @@
 
 import pytest
 
-from labgrade.answers.reading.claims import taken_back
 from labgrade.answers.reading.documents import Document
+from labgrade.answers.reading.doubts import taken_back
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.numerals.numbers import find_numbers
 from labgrade.answers.reading.passages.sections import Span
@@ -67,5 +67,6 @@ def test_a_number_that_is_plainly_said_is_not_doubted(text):
 def test_a_later_number_of_other_things_takes_nothing_back():
     line = ": 1,498,376,192. We computed 6,624,904 parameters above."
     first = next(find_numbers(line, "count"))
-    assert not taken_back(line, first, "count", "MACs")
-    assert taken_back(line.replace("parameters", "MACs"), first, "count", "MACs") == "We computed"
+    assert not taken_back(line, first)
+    other = line.replace("6,624,904 parameters", "1,356,857,600")
+    assert taken_back(other, next(find_numbers(other, "count")))

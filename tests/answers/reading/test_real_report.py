@@ -87,9 +87,9 @@ MARKED = {
     "2-2-1-operators": {"counts": "MISSING", "total": "MANUAL", "types": "MANUAL: CORRECT"},
     "2-2-2-bandwidth": {"total": "PARTIAL"},
     "2-2-3-activation-memory": {"total": "PARTIAL"},
-    "2-4-1-weight-bytes": {"total": "MANUAL: INCORRECT"},
+    "2-4-1-weight-bytes": {"total": "INCORRECT"},
     "2-4-2-activation-bytes": {"total": "MANUAL: INCORRECT"},
-    "2-4-3-macs": {"total": "MANUAL: INCORRECT"},
+    "2-4-3-macs": {"total": "INCORRECT"},
 }
 
 

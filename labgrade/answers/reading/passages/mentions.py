@@ -12,9 +12,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.passages.around import of_several
 from labgrade.answers.reading.passages.headings import BOLD, JOINT, PREFIX, canonical, document_headings
 from labgrade.answers.reading.passages.sections import Span, sections
-from labgrade.answers.reading.phrases import PIPES
+from labgrade.answers.reading.terms import PIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,13 +77,22 @@ class _Mention:
 def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Span, ...]]:
     """The parts of a document under a path of headings; where there are none, what stands behind the task's number.
 
+    Else what stands under a heading of several tasks, `2-4` for `2-4-1`.
+
     The document is another one then: of the same lines, of which those of other tasks are blank.
     """
     spans = sections(document, path)
     if spans or not path or not _TASK.fullmatch(path[-1]):
         return document, spans
     told = _told(document, path[-1])
-    return (told, (Span(start=0, end=len(told.text)),)) if told is not None else (document, ())
+    if told is not None:
+        return told, (Span(start=0, end=len(told.text)),)
+    return document, of_several(document, path[-1])
+
+
+def is_of_several(document: Document, path: tuple[str, ...]) -> bool:
+    """Whether a task has no section of its own, so that what is looked through is of several."""
+    return bool(path) and not sections(document, path) and _told(document, path[-1]) is None
 
 
 def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:

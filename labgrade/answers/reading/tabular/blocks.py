@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii
-from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import cell_value, row_name
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
+from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError
 from labgrade.values import Row, Table
 

@@ -73,7 +73,8 @@ _TYPE_WORDS = frozenset(
     )
 )
 OUR_ANSWER = re.compile(
-    r"\b(?:ours?|my|mine|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
+    r"\b(?:ours?|my|mine|now|new|final|after|fixed|agreed|handed in|submitted|correct(?:ed)?"
+    r"|unsere?|mein|finale?|nuestr[oa]"
     r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
     re.IGNORECASE,
 )

@@ -10,14 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
-from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.phrases import LEFT_OUT, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant, names_rows
+from labgrade.answers.reading.terms import JOINED, LEFT_OUT, TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.values import Number, Row, Scalar, Table
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number
-from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import row_name, row_of
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
 from labgrade.answers.reading.tabular.runs import SEEDS, as_run, is_study, sums_up
+from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Number, Table
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.find_words import find_words
-from labgrade.answers.reading.phrases import LEFT_OUT, PIPES, TOTAL
 from labgrade.answers.reading.tabular.blocks import find_across, find_blocks
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.columns import as_meant
@@ -41,6 +40,7 @@ from labgrade.answers.reading.tabular.splits import (
 from labgrade.answers.reading.tabular.studies import find_runs, find_turned
 from labgrade.answers.reading.tabular.tallies import find_graphs, find_tallies
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
+from labgrade.answers.reading.terms import LEFT_OUT, PIPES, TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Table
 

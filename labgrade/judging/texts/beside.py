@@ -1,0 +1,99 @@
+"""Numbers of a section beside one another: two readings of one, roundings, parts of a sum, all that is trainable."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.lines import Line, LinePiece
+from labgrade.answers.reading.terms import agree
+from labgrade.answers.reading.vocabulary import concepts, pattern
+from labgrade.core.results import Answer
+from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, Rank, Sighting, words_of
+from labgrade.values import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.core.results import Answered
+    from labgrade.verdict import Verdict
+
+CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
+PARTS, _MOST_PARTS = 2, 300  # of a sum
+_WHOLE = frozenset({"parameters", "total", "memory"})
+_COMMA = re.compile(r"(\d{1,3}),(\d{3})\s?([A-Za-z].*)")
+THOP = re.compile(r"\d{1,3}\.\d{3}B")
+
+
+def as_trainable(each: Sighting) -> Sighting:
+    """The number of all parameters, where all of them are said to be trainable."""
+    whole = each.rank == Rank.OTHER and "parameters" in each.piece.said and {*each.piece.said} <= _WHOLE
+    return replace(each, rank=Rank.NAMED) if whole else each
+
+
+def is_same_number(one: Sighting, other: Sighting) -> bool:
+    """Whether two readings of a line are of one number, of which the one may have lost its first digits."""
+    if one.line.place != other.line.place and not other.line.place.startswith(f"{one.line.place},"):
+        return False
+    own, others = ("".join(filter(str.isdigit, each.number.text)) for each in (one, other))
+    return own == others or (len(own) >= CLAIMABLE_DIGITS and others.endswith(own))
+
+
+def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
+    """Whether one was rounded by a tool, beside a larger number in full of its magnitude: it is no total of that."""
+    number = one.number
+    if number.digits is None or number.digits > CLAIMABLE_DIGITS or number.half_unit < 1:
+        return False
+    larger = (each.number for each in others if each.number.digits is None or each.number.digits >= LEAST_DIGITS)
+    return any(number.value + number.half_unit < each.value < MAGNITUDE * number.value for each in larger)
+
+
+def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict]) -> bool:
+    """Whether none of the right ones agrees with it."""
+    return not any(judged[id(one)].credit == 1 and agree(one.number, each.number) for one in distinct)
+
+
+def all_trainable(lines: Iterable[Line]) -> Line | None:
+    """The line that says of all parameters that they are trainable."""
+    for line in lines:
+        text = " ".join(words_of(line)).lower()
+        if line.code or line.quoted or not pattern("everything").search(text) or pattern("exceptions").search(text):
+            continue
+        none = any(isinstance(piece.value, Number) and not piece.value.value for piece in line.pieces)
+        if "trainable" in (said := concepts(text)) and (none or "frozen" not in said):
+            return line
+    return None
+
+
+def with_point(number: Number) -> Number:
+    """A number whose comma may as well be a decimal one, `1,498 GMac`, read so; others as they are."""
+    match = _COMMA.fullmatch(number.text)
+    value = number.value / 1000 if match else number.value
+    return replace(number, value=value, half_unit=number.half_unit / 1000) if match else number
+
+
+def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
+    """The first of some numbers, two at least, that add up to a whole, as far as they were printed; none otherwise."""
+    total, off = Fraction(0), whole.half_unit
+    for count, each in enumerate(numbers[:_MOST_PARTS], start=1):
+        total, off = total + each.number.value, off + each.number.half_unit
+        if count >= PARTS and abs(total - whole.value) <= off:
+            return list(numbers[:count])
+        if total > whole.value + off:
+            break
+    return []
+
+
+def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) -> Sighting | None:
+    """What stands plainly behind the spec's words, as a candidate; none where it is quoted, and so another's words."""
+    if not isinstance(answer, Answer) or not isinstance(answer.value, Number):
+        return None
+    place = answer.origin.partition(",")[0]
+    number = place.rpartition(":")[2]
+    unknown = Line(place=place, number=int(number) if number.isdecimal() else 0)
+    line = next((line for line in lines if line.place == place), unknown)
+    piece = LinePiece(value=answer.value, said=tuple(sorted(concepts(" ".join(words)))))
+    claimed = Sighting(line=line, piece=piece, number=answer.value, rank=Rank.WORDS, claimed=True)
+    return None if line.quoted else claimed
