@@ -83,7 +83,8 @@ def without_dynamo() -> Iterator[None]:
 
     Loading it takes more CPU than importing torch: sympy and the whole compiler. torchvision's import loads it for one
     function, and so does the first batch norm or `cat` on the meta device, which only wants itself left uncompiled.
-    What asks for another part of it gets an ImportError, and nothing of the stand-in is left behind.
+    What asks for another part of it, as checkpointing does, gets the real one, which is loaded then; what imports a
+    part of it by its name gets an ImportError. Nothing of the stand-in is left behind.
     """
     if _PACKAGE in sys.modules:
         yield
@@ -94,20 +95,37 @@ def without_dynamo() -> Iterator[None]:
         left_alone.append(function)
         return function
 
-    package, utils = types.ModuleType(_PACKAGE), types.ModuleType(_UTILS)
+    package, utils = _StandIn(_PACKAGE), types.ModuleType(_UTILS)
     package.__path__ = []
     vars(package)["disable"] = disable
     vars(utils)["is_compile_supported"] = _is_compile_supported
-    stand_ins = {_PACKAGE: package, _UTILS: utils}
+    package.instead_of = stand_ins = {_PACKAGE: package, _UTILS: utils}
     sys.modules.update(stand_ins)
     try:
         yield
     finally:
-        for name in stand_ins:
-            del sys.modules[name]
+        _take_away(stand_ins)
         for function in left_alone:
             if hasattr(function, _MARK):
                 delattr(function, _MARK)
+
+
+class _StandIn(types.ModuleType):
+    """A package that gives way to the real one as soon as it is asked for what it has not."""
+
+    instead_of: dict[str, types.ModuleType]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what imports and inspects modules asks each of them for such names
+            raise AttributeError(name)
+        _take_away(self.instead_of)
+        return getattr(importlib.import_module(_PACKAGE), name)
+
+
+def _take_away(stand_ins: dict[str, types.ModuleType]) -> None:
+    for name, each in stand_ins.items():
+        if sys.modules.get(name) is each:
+            del sys.modules[name]
 
 
 def _is_compile_supported(device_type: str) -> bool:
