@@ -28,7 +28,9 @@ def macs_modules_only(subject: CountedSubject, *, layers: list[str] | None = Non
     weights by values, n * n * d each over all heads.
     Credit: 0.5
     """
-    return macs(subject, layers=list(MULTIPLYING)) if layers is None else None
+    if layers is not None or any(call.sealed for call in analyse(subject).calls):
+        return None
+    return macs(subject, layers=list(MULTIPLYING))
 
 
 def macs_without_projections(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from ._counting.engine import inputs
+from ._counting.trace import UncountableError, is_scripted
 
 if TYPE_CHECKING:
     import torch
@@ -131,6 +132,9 @@ def _named(row: dict[str, Any], number: int) -> dict[str, Any]:
 def _calls(subject: CountedSubject) -> list[tuple[nn.Module, str, list[int], list[int]]]:
     """The calls of one forward pass in order of completion: module, dotted name, shapes of first input and output."""
     root, own = subject.on_meta()
+    if any(is_scripted(module) for module in root.modules()):
+        message = f"TorchScript runs a part of {type(root).__name__}, so that nothing is seen of the calls in it"
+        raise UncountableError(message)
     found = []
 
     def hook(name: str) -> Any:

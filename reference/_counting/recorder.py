@@ -1,0 +1,244 @@
+"""Notes the module calls and the operations of one run, and sees to it that nothing runs unseen."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+from .kernels import ORDINARY, Kernels
+from .rules import RULES, SHAPES
+from .shapes import UnsureError
+from .trace import Call, CountedOperation, is_scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .trace import Trace
+
+# fmt: off
+_TENSOR_METHODS = (
+    "__add__", "__getitem__", "__iadd__", "__imul__", "__mul__", "__radd__", "__rmul__", "__setitem__", "__sub__",
+    "__truediv__", "add", "add_", "chunk", "contiguous", "dim", "expand", "flatten", "mean", "mul", "mul_",
+    "new_zeros", "numel", "permute", "repeat", "reshape", "reshape_as", "size", "split", "squeeze", "stride", "sum",
+    "transpose", "unsqueeze", "view",
+)
+_FUNCTIONS = (
+    "add", "cat", "chunk", "flatten", "mean", "mul", "permute", "reshape", "roll", "split", "squeeze", "stack",
+    "sum", "transpose", "unsqueeze",
+)
+# fmt: on
+# Known to multiply no matrices, so that their kernels need not be watched: this only saves time.
+_PLAIN = frozenset(
+    [getattr(torch.Tensor, name) for name in _TENSOR_METHODS]
+    + [getattr(torch, name) for name in _FUNCTIONS]
+    + [torch.nn.functional.dropout, torch.nn.functional.pad]
+)
+# What torch says where a tensor of the meta device has no value, or nothing on it can be computed.
+FOR_WANT_OF_VALUES = re.compile(r"\bmeta\b", re.IGNORECASE)
+_SAYS_NOTHING = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
+_level = torch._C._functorch.maybe_current_level  # noqa: SLF001 - within vmap, grad and the like
+_keys = torch._C.DispatchKeySet  # noqa: SLF001
+_WATCHED = _keys(torch._C.DispatchKey.Python) | _keys(torch._C.DispatchKey.PythonTLSSnapshot)  # noqa: SLF001
+
+
+def _unwatched() -> Any:
+    """A context in which the watcher of kernels sees nothing: what runs has a rule, or is known to be nothing."""
+    return torch._C._ExcludeDispatchKeyGuard(_WATCHED)  # noqa: SLF001
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a network is run: on the meta device or with values; with gradients where it asks for them, or never.
+
+    Without values or gradients the rules say what comes out of the functions that they stand for, which takes a tenth
+    of the time; else the functions do.
+    """
+
+    values: bool = False
+    gradients: bool = False
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether the rules' outputs are those of the functions."""
+        return not (self.values or self.gradients)
+
+
+class AnotherWayError(BaseException):
+    """What the network does can't be seen in this way; no network catches it."""
+
+    def __init__(self, way: Way) -> None:
+        super().__init__()
+        self.way = way
+
+
+class Recorder(TorchFunctionMode):
+    """Sees each torch function before it runs, each kernel that runs without a rule, and each module call."""
+
+    def __init__(self, trace: Trace, way: Way) -> None:
+        super().__init__()
+        self.function = ""
+        self._mapped = False
+        self.stopped: BaseException | None = None
+        self._way = way
+        self._trace = trace
+        self._names = {module: name for name, module in trace.root.named_modules()}
+        self._open: list[Call] = []
+        self._last: dict[torch.nn.Module, Call] = {}
+        self._finished = 0
+
+    def listening(self) -> ExitStack:
+        """A context in which module calls, torch functions and kernels are recorded, and nothing is compiled."""
+        stack = ExitStack()
+        stack.enter_context(torch.no_grad() if self._way.gradients else torch.inference_mode())
+        stack.enter_context(torch.jit.optimized_execution(should_optimize=False))  # type: ignore[attr-defined]
+        if "torch._dynamo.eval_frame" in sys.modules:
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.callback(register_module_forward_pre_hook(self._begin).remove)
+        stack.callback(register_module_forward_hook(self._end).remove)
+        for module in self._names:
+            if module._forward_hooks and not is_scripted(module):  # noqa: SLF001 - they may put out something else
+                stack.callback(module.register_forward_hook(self._changed).remove)
+        stack.enter_context(self)
+        stack.enter_context(Kernels(self))
+        return stack
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__":
+            return func(*args, **kwargs)
+        if _level() is None and (not types or all(each in ORDINARY for each in types)):
+            if func in RULES:
+                self.about_to_run()
+                done = len(self._trace.operations)
+                try:
+                    return self._by_rule(func, args, kwargs)
+                except (TypeError, UnsureError):  # called as no rule expects it: then the kernels tell
+                    del self._trace.operations[done:]
+            elif self._way.by_rule and (func in SHAPES or func in _PLAIN):
+                with _unwatched():
+                    return SHAPES.get(func, func)(*args, **kwargs)
+        around = self.function, self._mapped
+        self.function, self._mapped = name, self._mapped or _level() is not None  # kernels are run outside of it
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            if not self._way.values and FOR_WANT_OF_VALUES.search(str(error)):
+                self.stop(AnotherWayError(Way(values=True)))  # even where the network catches it
+            raise
+        finally:
+            self.function, self._mapped = around
+
+    def _by_rule(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with _unwatched():
+            said = RULES[func](self.add, *args, **kwargs)
+            return said if self._way.by_rule else func(*args, **kwargs)
+
+    # ---- what the watcher of kernels asks and tells ------------------------------------------------------------------
+
+    def add(self, name: str, **counts: Any) -> CountedOperation:
+        """Note an operation of the module that runs."""
+        operation = CountedOperation(self._open[-1], name, **counts)
+        self._trace.operations.append(operation)
+        if self._mapped:
+            self.unnamed(name, bias=True)
+        return operation
+
+    def where(self) -> str:
+        """The module that runs."""
+        call = self._open[-1]
+        return f"'{call.name}' ({call.type})" if call.name else call.type
+
+    def about_to_run(self) -> None:
+        """Ask for another way where this one would not show what the network does.
+
+        Raises:
+            AnotherWayError: the network asks for gradients, or for the types of mixed precision, and gets none.
+        """
+        if not self._way.gradients and torch.is_grad_enabled():
+            self.stop(AnotherWayError(Way(values=self._way.values, gradients=True)))
+        if not self._way.values and torch.is_autocast_enabled("cpu"):
+            self.stop(AnotherWayError(Way(values=True, gradients=self._way.gradients)))
+
+    def stop(self, error: BaseException) -> NoReturn:
+        """End the run with an error. TorchScript makes another of it, and a network may catch it: it is kept."""
+        self.stopped = self.stopped or error
+        raise error
+
+    def unnamed(self, kernel: str, *, bias: bool) -> None:
+        """Note that something computes which may be a layer: in TorchScript, and within vmap and the like."""
+        if self.function and not self._mapped:
+            return
+        what = "vmap or the like" if self._mapped else "TorchScript, or a library,"
+        said = f"'{kernel}', which {what} runs in {self.where()}"
+        self._trace.unnamed = self._trace.unnamed or said
+        if bias or self._mapped:  # where a linear layer is a product and a sum
+            self._trace.unbiased = self._trace.unbiased or said
+
+    # ---- module calls ------------------------------------------------------------------------------------------------
+
+    def _begin(self, module: torch.nn.Module, _: Any) -> None:
+        around = self._open[-1] if self._open else None
+        if around:
+            around.leaf = False
+        name = self._names.get(module)
+        if name is None:  # made during the forward pass, or kept where torch does not look for it
+            name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
+        call = Call(name, module, len(self._open))
+        self._trace.calls.append(call)
+        self._open.append(call)
+
+    def _end(self, module: torch.nn.Module, _: Any, output: Any) -> None:
+        while self._open[-1].module is not module:  # one that failed, and whose error the network caught
+            self._open.pop()
+        call = self._open[-1]
+        if len(self._open) > 1:  # the root stays open for its own hooks
+            self._open.pop()
+        call.finished = self._finished
+        self._finished += 1
+        self._last[module] = call
+        self._note(call, output)
+
+    def _changed(self, module: torch.nn.Module, _: Any, output: Any) -> None:
+        """A module's own hooks are done: what comes out now is what its caller gets."""
+        self._note(self._last[module], output)
+
+    def _note(self, call: Call, output: Any) -> None:
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
+            tensors: list[torch.Tensor] = []
+            unknown: list[object] = []
+            for each in _within(output):
+                (tensors if isinstance(each, torch.Tensor) else unknown).append(each)
+            call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
+            call.output_bytes = sum(tensor.nbytes for tensor in tensors)
+        if unknown:
+            call.hidden = f"it puts out a {type(unknown[0]).__name__}, and what is in that is not known"
+        elif _level() is not None:
+            call.hidden = "it runs within vmap or the like, where a tensor stands for many"
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """The tensors in nested tuples, lists, mappings and data classes, in order, and what is nothing of the kind."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _within(item)
+    elif isinstance(value, tuple | list | set | frozenset):
+        for item in value:
+            yield from _within(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for each in fields(value):
+            yield from _within(getattr(value, each.name))
+    elif not isinstance(value, _SAYS_NOTHING):
+        yield value
