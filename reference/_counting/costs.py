@@ -78,7 +78,7 @@ def unsealed(trace: Trace) -> None:
         UncountableError: TorchScript runs a container that does some of them.
     """
     for operation in trace.operations:
-        if operation.call.sealed:
+        if operation.call.blended:
             what = f"'{trace.layer(operation.call)}' ({operation.call.type})"
             message = f"TorchScript runs {what}, so that nobody can tell which layer in it does what"
             raise UncountableError(message)

@@ -86,8 +86,8 @@ def _why(error: Exception, way: Way, module: torch.nn.Module, given: tuple[torch
     """What is to be raised where a network fails."""
     if not way.values and FOR_WANT_OF_VALUES.search(str(error)):
         return AnotherWayError(Way(values=True))
-    if not way.gradients and _FOR_WANT_OF_GRADIENTS.search(str(error)):
-        return AnotherWayError(Way(values=way.values, gradients=True))
+    if way.by_rule and _FOR_WANT_OF_GRADIENTS.search(str(error)):
+        return AnotherWayError(Way(gradients=True))
     if not isinstance(error, _WRONG_INPUT) or isinstance(error, NotImplementedError):
         return error
     shapes = " and ".join(str(list(x.shape)) for x in given)

@@ -47,6 +47,8 @@ class Listener(Protocol):
 class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Tells a listener of each kernel that runs inside."""
 
+    supports_higher_order_operators = True  # `cond` and the like, which are refused by name
+
     def __init__(self, listener: Listener) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._listener = listener

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from .kernels import ORDINARY, Kernels
 from .rules import RULES, SHAPES
 from .shapes import UnsureError
-from .trace import Call, CountedOperation, is_scripted
+from .trace import Call, CountedOperation, UncountableError, is_scripted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,27 +35,27 @@ _FUNCTIONS = (
 )
 # fmt: on
 # Known to multiply no matrices, so that their kernels need not be watched: this only saves time.
-_PLAIN = frozenset(
+_PLAIN = (
     [getattr(torch.Tensor, name) for name in _TENSOR_METHODS]
     + [getattr(torch, name) for name in _FUNCTIONS]
     + [torch.nn.functional.dropout, torch.nn.functional.pad]
 )
+_QUICK = {**{function: function for function in _PLAIN}, **SHAPES}
 # What torch says where a tensor of the meta device has no value, or nothing on it can be computed.
-FOR_WANT_OF_VALUES = re.compile(r"\bmeta\b", re.IGNORECASE)
+FOR_WANT_OF_VALUES = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
+# Functions whose numbers go where torch sees nothing of what becomes of them.
+_LEAVES_TORCH = frozenset({"numpy", "__array__", "__dlpack__"})
 _SAYS_NOTHING = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 _level = torch._C._functorch.maybe_current_level  # noqa: SLF001 - within vmap, grad and the like
 _keys = torch._C.DispatchKeySet  # noqa: SLF001
+# A context in which the watcher of kernels sees nothing: what runs has a rule, or is known to be nothing.
+_Unwatched = torch._C._ExcludeDispatchKeyGuard  # noqa: SLF001
 _WATCHED = _keys(torch._C.DispatchKey.Python) | _keys(torch._C.DispatchKey.PythonTLSSnapshot)  # noqa: SLF001
-
-
-def _unwatched() -> Any:
-    """A context in which the watcher of kernels sees nothing: what runs has a rule, or is known to be nothing."""
-    return torch._C._ExcludeDispatchKeyGuard(_WATCHED)  # noqa: SLF001
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a network is run: on the meta device or with values; with gradients where it asks for them, or never.
+    """How a network is run: with values or on the meta device; there without gradients unless it asks for them.
 
     Without values or gradients the rules say what comes out of the functions that they stand for, which takes a tenth
     of the time; else the functions do.
@@ -86,7 +86,7 @@ class Recorder(TorchFunctionMode):
         self.function = ""
         self._mapped = False
         self.stopped: BaseException | None = None
-        self._way = way
+        self._way, self._by_rule = way, way.by_rule
         self._trace = trace
         self._names = {module: name for name, module in trace.root.named_modules()}
         self._open: list[Call] = []
@@ -96,7 +96,8 @@ class Recorder(TorchFunctionMode):
     def listening(self) -> ExitStack:
         """A context in which module calls, torch functions and kernels are recorded, and nothing is compiled."""
         stack = ExitStack()
-        stack.enter_context(torch.no_grad() if self._way.gradients else torch.inference_mode())
+        # In inference mode operators that are made of others arrive whole, but what a network keeps of it is read-only.
+        stack.enter_context(torch.inference_mode() if self._by_rule else torch.no_grad())
         stack.enter_context(torch.jit.optimized_execution(should_optimize=False))  # type: ignore[attr-defined]
         if "torch._dynamo.eval_frame" in sys.modules:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
@@ -114,20 +115,28 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
         kwargs = kwargs or {}
-        name = getattr(func, "__name__", str(func))
-        if name == "__get__":
-            return func(*args, **kwargs)
-        if _level() is None and (not types or all(each in ORDINARY for each in types)):
+        if _level() is None and ORDINARY.issuperset(types):
             if func in RULES:
                 self.about_to_run()
                 done = len(self._trace.operations)
                 try:
-                    return self._by_rule(func, args, kwargs)
+                    with _Unwatched(_WATCHED):
+                        said = RULES[func](self.add, *args, **kwargs)
+                        return said if self._by_rule else func(*args, **kwargs)
                 except (TypeError, UnsureError):  # called as no rule expects it: then the kernels tell
                     del self._trace.operations[done:]
-            elif self._way.by_rule and (func in SHAPES or func in _PLAIN):
-                with _unwatched():
-                    return SHAPES.get(func, func)(*args, **kwargs)
+            elif self._by_rule and func in _QUICK:
+                with _Unwatched(_WATCHED):
+                    return _QUICK[func](*args, **kwargs)
+        return self._watched(func, args, kwargs)
+
+    def _watched(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function whose kernels tell what it does."""
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__":
+            return func(*args, **kwargs)
+        if name in _LEAVES_TORCH and self._way.values:
+            self.stop(UncountableError(f"'{name}' in {self.where()} hands numbers to what torch does not run"))
         around = self.function, self._mapped
         self.function, self._mapped = name, self._mapped or _level() is not None  # kernels are run outside of it
         try:
@@ -138,11 +147,6 @@ class Recorder(TorchFunctionMode):
             raise
         finally:
             self.function, self._mapped = around
-
-    def _by_rule(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with _unwatched():
-            said = RULES[func](self.add, *args, **kwargs)
-            return said if self._way.by_rule else func(*args, **kwargs)
 
     # ---- what the watcher of kernels asks and tells ------------------------------------------------------------------
 
@@ -165,10 +169,10 @@ class Recorder(TorchFunctionMode):
         Raises:
             AnotherWayError: the network asks for gradients, or for the types of mixed precision, and gets none.
         """
-        if not self._way.gradients and torch.is_grad_enabled():
-            self.stop(AnotherWayError(Way(values=self._way.values, gradients=True)))
         if not self._way.values and torch.is_autocast_enabled("cpu"):
-            self.stop(AnotherWayError(Way(values=True, gradients=self._way.gradients)))
+            self.stop(AnotherWayError(Way(values=True)))
+        if self._by_rule and torch.is_grad_enabled():
+            self.stop(AnotherWayError(Way(gradients=True)))
 
     def stop(self, error: BaseException) -> NoReturn:
         """End the run with an error. TorchScript makes another of it, and a network may catch it: it is kept."""
@@ -215,12 +219,14 @@ class Recorder(TorchFunctionMode):
 
     def _note(self, call: Call, output: Any) -> None:
         with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
-            tensors: list[torch.Tensor] = []
-            unknown: list[object] = []
-            for each in _within(output):
-                (tensors if isinstance(each, torch.Tensor) else unknown).append(each)
-            call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
-            call.output_bytes = sum(tensor.nbytes for tensor in tensors)
+            if isinstance(output, torch.Tensor):
+                call.outputs, call.output_bytes, unknown = (tuple(output.shape),), output.nbytes, []
+            else:
+                found = list(_within(output))
+                tensors = [each for each in found if isinstance(each, torch.Tensor)]
+                unknown = [each for each in found if not isinstance(each, torch.Tensor)]
+                call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
+                call.output_bytes = sum(tensor.nbytes for tensor in tensors)
         if unknown:
             call.hidden = f"it puts out a {type(unknown[0]).__name__}, and what is in that is not known"
         elif _level() is not None:

@@ -26,6 +26,17 @@ def is_scripted(module: torch.nn.Module) -> bool:
 
 
 @functools.cache
+def _layers() -> frozenset[str]:
+    """The classes of torch's layers that hold no others."""
+    from torch import nn
+
+    modules = (nn.modules.linear, nn.modules.conv, nn.modules.batchnorm, nn.modules.pooling, nn.modules.dropout)
+    modules += (nn.modules.activation, nn.modules.normalization, nn.modules.instancenorm, nn.modules.flatten)
+    modules += (nn.modules.rnn, nn.modules.sparse, nn.modules.padding, nn.modules.upsampling)
+    return frozenset(name for module in modules for name in module.__all__) - {"MultiheadAttention"}
+
+
+@functools.cache
 def _is_scripted(kind: Any) -> bool:
     return any(each.__module__ == "torch.jit._script" for each in kind.__mro__)
 
@@ -61,6 +72,11 @@ class Call:
     def sealed(self) -> bool:
         """Whether TorchScript runs the module, so that nothing is seen of the layers in it."""
         return is_scripted(self.module) and any(True for _ in self.module.children())
+
+    @property
+    def blended(self) -> bool:
+        """Whether TorchScript runs the module, and it is none of torch's layers: others may be frozen into it."""
+        return self.sealed or (is_scripted(self.module) and self.type not in _layers())
 
 
 @dataclass(slots=True)
