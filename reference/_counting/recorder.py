@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import ExitStack
+import warnings
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -53,6 +54,17 @@ _Unwatched = torch._C._ExcludeDispatchKeyGuard  # noqa: SLF001
 _WATCHED = _keys(torch._C.DispatchKey.Python) | _keys(torch._C.DispatchKey.PythonTLSSnapshot)  # noqa: SLF001
 
 
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """A context in which nothing is compiled, so that each layer is called."""
+    if "torch._dynamo.eval_frame" not in sys.modules:  # nothing can have asked for it
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Using `torch.compile\(module\)` when there are global hooks")
+        yield
+
+
 @dataclass(frozen=True)
 class Way:
     """How a network is run: with values or on the meta device; there without gradients unless it asks for them.
@@ -99,8 +111,7 @@ class Recorder(TorchFunctionMode):
         # In inference mode operators that are made of others arrive whole, but what a network keeps of it is read-only.
         stack.enter_context(torch.inference_mode() if self._by_rule else torch.no_grad())
         stack.enter_context(torch.jit.optimized_execution(should_optimize=False))  # type: ignore[attr-defined]
-        if "torch._dynamo.eval_frame" in sys.modules:
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(uncompiled())
         stack.callback(register_module_forward_pre_hook(self._begin).remove)
         stack.callback(register_module_forward_hook(self._end).remove)
         for module in self._names:

@@ -30,9 +30,9 @@ def _layers() -> frozenset[str]:
     """The classes of torch's layers that hold no others."""
     from torch import nn
 
-    modules = (nn.modules.linear, nn.modules.conv, nn.modules.batchnorm, nn.modules.pooling, nn.modules.dropout)
-    modules += (nn.modules.activation, nn.modules.normalization, nn.modules.instancenorm, nn.modules.flatten)
-    modules += (nn.modules.rnn, nn.modules.sparse, nn.modules.padding, nn.modules.upsampling)
+    of = nn.modules
+    modules = [of.linear, of.conv, of.batchnorm, of.pooling, of.dropout, of.activation, of.normalization]
+    modules += [of.instancenorm, of.flatten, of.rnn, of.sparse, of.padding, of.upsampling]
     return frozenset(name for module in modules for name in module.__all__) - {"MultiheadAttention"}
 
 
