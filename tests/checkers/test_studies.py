@@ -164,6 +164,16 @@ def test_a_grid_reaches_its_ends(ends, missing):
     assert all(f"all with batch {end}" in verdict.reason for end in missing)
 
 
+@pytest.mark.parametrize(("sizes", "missing"), [((16, 64), []), ((16, 63), ["64 or more"]), ((3, 40), [])])
+def test_a_grid_spans_so_many_times_its_smallest_value(sizes, missing):
+    """Batch sizes of 32, 48, 64 and 80 don't lie far apart, however many there are."""
+    tried = table(("batch", "seed"), *((size, seed) for size in sizes for seed in (0, 1)))
+    verdict = covers(tried, None, columns=["batch", "seed"], least=[2, 2], span=4)
+    assert verdict.credit == Fraction(2, 2 + len(missing))
+    assert all(f"all with batch {end}" in verdict.reason for end in missing)
+    assert covers(tried, None, columns=["batch", "seed"], least=[2, 2]).credit == 1
+
+
 LABELS = np.array([0, 1, 2, 3, 4] * 20)
 
 
