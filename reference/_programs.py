@@ -93,7 +93,7 @@ def _outputs(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor
 
 
 def _its_own(output: Sequence[Any], x: torch.Tensor) -> torch.Tensor:
-    """What a layer puts out: of one that writes into its input the program hands that back as well, before it.
+    """What a layer puts out: where the layer writes into its input, the program hands that back as well, before it.
 
     Raises:
         ValueError: it is something else than one tensor.

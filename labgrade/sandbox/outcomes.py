@@ -320,7 +320,7 @@ def in_words(
     """The status and the reason that the texts of an event come to."""
     if kind == "unfit":
         return "crashed", f"{call.function} {found['problem']}", None
-    if kind == "unconverted":  # a person looks, whoever says so
+    if kind == "unconverted":  # a person looks, also where a student's code says so
         return "fault", f"{call.function} returned what can't be converted here: {found['problem']}", None
     if kind == "refused":
         where = f"in {found['where']}, " if found["where"] else ""

@@ -1,4 +1,4 @@
-"""A change of what two functions share is told only where it spoils neither, in whichever task the other is asked for."""
+"""A change of what two functions share is told only where it spoils neither, whichever task asks for the other."""
 
 import pytest
 from helpers.handed_in import read

@@ -77,9 +77,7 @@ total                                              31.68 to 39.68 / 59.33 points
 
 def test_staff_sees_facts():
     staff, student = text_of(ONE, staff=True), text_of(ONE)
-    assert "facts: expected 1,498,376,192; off -141,518,592 " in " ".join(
-        staff.replace("│", " ").split()
-    )
+    assert "facts: expected 1,498,376,192; off -141,518,592 " in " ".join(staff.replace("│", " ").split())
     assert "fault: │ KeyError: 'conv1' (checkers/close.py:31)\n" in staff
     assert "remarks: │ report.md says 57\n" in staff
     assert "6,624,904" not in staff, "the facts of a right answer are no news"
@@ -418,9 +416,10 @@ def test_only_labgrade_s_own_lines_have_no_gutter(said):
 
 
 def test_what_labgrade_says_by_itself_has_no_gutter():
-    own = [graded("a", 1, incorrect("got 5, which is off by less than a factor of 2")), graded("b", 1, incorrect("got 'x'"))]
+    said = "got 5, which is off by less than a factor of 2"
+    own = [graded("a", 1, incorrect(said)), graded("b", 1, incorrect("got 'x'"))]
     shown = text_of(one_check(*own))
-    assert "\n      got 5, which is off by less than a factor of 2\n" in shown
+    assert f"\n      {said}\n" in shown
     assert "\n      │ got 'x'\n" in shown
     named = replace(graded("a", 1, incorrect("got 5")), answer_from="all rows are right")
     assert "from: │ all rows are right" in text_of(one_check(named))
