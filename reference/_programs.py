@@ -88,11 +88,22 @@ def _outputs(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor
         except RuntimeError as error:
             message = f"it does not run on an input of {list(x.shape)}: {_last_line(error)}"
             raise ValueError(message) from None
-        if len(output) != 1 or not hasattr(output[0], "numpy"):
-            message = f"it puts out {len(output)} values, not one tensor"
-            raise ValueError(message)
-        made.append(output[0].detach().float().contiguous().clone())
+        made.append(_its_own(output, x).detach().float().contiguous().clone())
     return made
+
+
+def _its_own(output: Sequence[Any], x: torch.Tensor) -> torch.Tensor:
+    """What a layer puts out: where the layer writes into its input, the program hands that back as well, before it.
+
+    Raises:
+        ValueError: it is something else than one tensor.
+    """
+    own: Any = output[-1] if output else None
+    handed_back = [getattr(each, "shape", None) for each in output[:-1]]
+    if not hasattr(own, "numpy") or handed_back not in ([], [x.shape]):
+        message = f"it puts out {len(output)} values, not one tensor"
+        raise ValueError(message)
+    return own  # type: ignore[no-any-return]
 
 
 def _last_line(error: Exception) -> str:

@@ -323,7 +323,7 @@ class Comparison:
 class Check:
     """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
 
-    `reveal`: a student sees the expected table beside their own.
+    `reveal`: a student sees the expected value beside their own.
     """
 
     id: str

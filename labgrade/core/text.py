@@ -50,9 +50,9 @@ _WORDS = re.compile(r"[a-z]+")
 _OWN = frozenset(
     _WORDS.findall("""
 a about all allowed also an and any are as at back be because been big but by bytes checks commit computing
-did do done each else end every expected few first for found from full got handed has have in is it its large
+did do done each else end every expected factor few first for found from full got handed has have in is it its large
 last left less longer looked looking many memory more most needs network networks no none not nothing of off
-on one only or other over people person rest right row rows same seconds several small smallest so than that
+on one only or other over people person rest right row rows same seconds several sign small smallest so than that
 the there these they this times to too took touches two up used value values waits was were what where which
 with within wrong you your
 """)
@@ -83,7 +83,7 @@ def is_own(text: str) -> bool:
 
     Whatever else it says may be a student's, whose every line stands behind a gutter.
 
-    >>> is_own("got 1,356, which is 9.4 % less than expected"), is_own("got 5: ✓ CORRECT"), is_own("no 'total'")
+    >>> is_own("got 1,356, which is too small"), is_own("got 5: ✓ CORRECT"), is_own("no 'total'")
     (True, False, False)
     """
     return _OWN_FORM.fullmatch(text) is not None and "  " not in text and _OWN.issuperset(_WORDS.findall(text))

@@ -45,16 +45,9 @@ def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
     if not subject.model.startswith(GENERATED):
         return [imported, *(_layers(subject, form) or [""]), shown + comment]
     program: Any = subject.options["program"]
-    return [
-        "import torch",
-        "from torch import nn",
-        imported,
-        "",
-        *_classes(program),
-        *_model(program),
-        *_written(subject, form),
-        shown + comment,
-    ]
+    body = [*_classes(program), *_model(program), *_written(subject, form), shown + comment]
+    needs = ["import torch"] if any("torch." in line for line in body) else []
+    return [*needs, "from torch import nn", imported, "", *body]
 
 
 def expression(step: Mapping[str, Any]) -> str:

@@ -13,18 +13,19 @@ from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import NoAnswer
-from labgrade.core.task import CallForm
+from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.fitting import typed
 from labgrade.judging.judge import judge
+from labgrade.spec import load
 from labgrade.truth.measure import UnfitError, files_given, original_file
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from labgrade.core.results import Answer, Answered, Submission
-    from labgrade.core.task import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
+    from labgrade.core.task import AnswerSpec, AnswerType, Check, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
     from labgrade.judging.other_answer import OtherAnswer
     from labgrade.spec.course import Course
@@ -214,6 +215,27 @@ class Trials:
         wanted = [each for each in self.task.checks if each.answer == self.check.answer and each.measured is None]
         different = [each for each in wanted if each.expected is not None and each.expected != self.check.expected]
         return [Trials(self._grader, self.task, each, self._submission) for each in different]
+
+    def beside(self, source: Source, names: Collection[str]) -> list[Trials]:
+        """Those of other functions of these names in the same file, of this task or another one of its lab."""
+        asked = {name for name in names if name != source.function}
+        found = self._of_functions(self.task, source.file, asked)
+        if asked := asked - {name for name, _ in found}:
+            paths = [path for path in load.files(self._grader.course.specs) if path.parent.name == self.task.lab]
+            for read in load.read_all([path for path in paths if path.stem != self.task.id], self._grader.course):
+                found += self._of_functions(read.task, source.file, asked) if read.task is not None else []
+        return [trials for _, trials in found]
+
+    def _of_functions(self, task: Task, file: str, names: Collection[str]) -> list[tuple[str, Trials]]:
+        """The first check of each answer of a task that is one of these functions of a file."""
+        found: dict[str, tuple[str, Trials]] = {}
+        for check in task.checks:
+            forms = [each for each in task.answers[check.answer].forms if isinstance(each, CallForm)]
+            if len(forms) != 1 or forms[0].function not in names or code_file(forms[0], self._submission) != file:
+                continue
+            if isinstance(check.expected, QuantityCall) and check.measured is None and returns(forms[0]):
+                found.setdefault(check.answer, (forms[0].function, Trials(self._grader, task, check, self._submission)))
+        return list(found.values())
 
     def judged(self, value: Value, subject: SubjectSpec) -> Trial:
         """What the check says of a value that the function gave.

@@ -75,7 +75,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     if fitting:
         verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
     for bounds in check.partly:
-        if isinstance(answer, Number) and _within(answer.value, bounds):
+        if isinstance(answer, Number) and _within(answer.written, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
     named = None if computed else named_in_order(answer, expected)
     return verdict if named is None else left_in_order(verdict, judge(check, named, judging, expect))

@@ -34,7 +34,7 @@ _SPAWNED = (
 )
 _TEXTS: dict[str, tuple[str, ...]] = {
     "raised": ("phase", "kind", "message", "where", "code", "inside"),
-    "unfit": ("problem",),
+    **dict.fromkeys(("unfit", "unconverted"), ("problem",)),
     "refused": ("problem", "where"),
 }
 
@@ -320,13 +320,13 @@ def in_words(
     """The status and the reason that the texts of an event come to."""
     if kind == "unfit":
         return "crashed", f"{call.function} {found['problem']}", None
+    if kind == "unconverted":  # a person looks, also where a student's code says so
+        return "fault", f"{call.function} returned what can't be converted here: {found['problem']}", None
     if kind == "refused":
         where = f"in {found['where']}, " if found["where"] else ""
         return "refused", f"{call.function} returned {where}{found['problem']}", None
-    reason = _raised(found, call)
-    if memory:
-        return "memory", f"{reason} (it may use {call.limits.memory / 1e6:,.0f} MB)", None
-    return "crashed", reason, None
+    allowed = f" (it may use {call.limits.memory / 1e6:,.0f} MB)" if memory else ""
+    return "memory" if memory else "crashed", _raised(found, call) + allowed, None
 
 
 def _raised(found: dict[str, str], call: CallRequest | ScriptRequest) -> str:

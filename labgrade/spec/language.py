@@ -125,8 +125,8 @@ _CHECK = (
     Word(
         "reveal",
         FLAG,
-        "Of a table that is not right, the student's report shows each cell that was handed in beside the expected "
-        "one; not for hidden checks.",
+        "Of a value that is not right, the student's report shows the expected one, of a table each cell beside the "
+        "one that was handed in; not for hidden checks.",
         for_people=True,
     ),
     Word(

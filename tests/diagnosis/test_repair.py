@@ -146,6 +146,9 @@ class FakeTrials:
     def __init__(self, text):
         self.text = text
 
+    def beside(self, *_):
+        return []
+
     def source(self):
         return Source(function="f", file="f.py", text=self.text)
 

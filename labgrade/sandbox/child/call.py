@@ -138,6 +138,10 @@ class UnfitValueError(Exception):
     """What the function returned can be no answer: the message follows `returned`."""
 
 
+class UnconvertedError(Exception):
+    """What the function returned works, and labgrade can't take it: the message is for staff."""
+
+
 def _used(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> Event:
@@ -170,6 +174,8 @@ def _used_of(
         value = _listed(use(function))
     except UnfitValueError as error:
         return {"event": "refused", "problem": str(error), "where": ""}
+    except UnconvertedError as error:
+        return {"event": "unconverted", "problem": str(error)}
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "call")
     return {"event": "returned", "value": value}
