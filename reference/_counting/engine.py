@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from .aten import Kernels
 from .rules import RULES
-from .trace import Call, CountedOperation, Trace
+from .trace import Call, CountedOperation, Function, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,22 @@ _PLAIN = frozenset(
 )
 
 
+# Of these not even that they ran is noted: they make no tensor.
+_UNSEEN = frozenset({torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.size, torch.Tensor.stride})
+
+
+def _as_function(name: str) -> Any:
+    """A method that calls the function of its name, so that `x.matmul(y)` is told from the operator `x @ y`."""
+
+    def method(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(torch, name)(x, *args, **kwargs)
+
+    return method
+
+
+# To torch the two are the same function. Tools that replace it see the method, and miss the operator.
+_METHODS = {name: _as_function(name) for name in ("add", "matmul", "mul")}
+_OPERATORS = {method: getattr(torch.Tensor, name) for name, method in _METHODS.items()}
 _traces: WeakKeyDictionary[Any, dict[int | None, Trace]] = WeakKeyDictionary()
 
 
@@ -106,6 +122,9 @@ class _Recorder(TorchFunctionMode):
         stack = ExitStack()
         stack.callback(register_module_forward_pre_hook(self._begin).remove)
         stack.callback(register_module_forward_hook(self._end).remove)
+        for name, method in _METHODS.items():
+            stack.callback(setattr, torch.Tensor, name, getattr(torch.Tensor, name))
+            setattr(torch.Tensor, name, method)
         stack.enter_context(self)
         return stack
 
@@ -114,11 +133,23 @@ class _Recorder(TorchFunctionMode):
     ) -> Any:
         """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
         kwargs = kwargs or {}
+        func = _OPERATORS.get(func, func)
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__" or func in _UNSEEN:
+            return func(*args, **kwargs)
+        before = len(self._trace.operations)
+        out = self._run(func, name, args, kwargs)
+        if self._open:
+            made = tuple(self._trace.operations[before:])
+            seen = Function(self._open[-1], func, _shapes(args), kwargs and _shapes(kwargs), _shapes(out), made)
+            self._trace.functions.append(seen)
+        return out
+
+    def _run(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = RULES.get(func)
         if rule:
             return rule(self._add, *args, **kwargs)
-        name = getattr(func, "__name__", str(func))
-        if name == "__get__" or func in _PLAIN:
+        if func in _PLAIN:
             return func(*args, **kwargs)
         with Kernels(self._add, name):
             return func(*args, **kwargs)
@@ -128,14 +159,18 @@ class _Recorder(TorchFunctionMode):
         self._trace.operations.append(operation)
         return operation
 
-    def _begin(self, module: torch.nn.Module, _: Any) -> None:
+    def _begin(self, module: torch.nn.Module, args: Any) -> None:
         around = self._open[-1] if self._open else None
         if around:
             around.leaf = False
         name = self._names.get(module)
         if name is None:  # made during the forward pass, or kept where torch does not look for it
             name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
-        call = Call(name, module, len(self._open))
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
+            given = list(_tensors(args))
+            shapes = tuple(tuple(tensor.shape) for tensor in given)
+        alike = len({id(tensor) for tensor in given}) == 1
+        call = Call(name, module, len(self._open), inputs=shapes, alike=alike)
         self._trace.calls.append(call)
         self._open.append(call)
 
@@ -147,6 +182,17 @@ class _Recorder(TorchFunctionMode):
             tensors = [output] if isinstance(output, torch.Tensor) else list(_tensors(output))
             call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
             call.output_bytes = sum(tensor.nbytes for tensor in tensors)
+
+
+def _shapes(value: Any) -> Any:
+    """The same with the shape of each tensor in its place."""
+    if isinstance(value, torch.Tensor):
+        return value.shape
+    if isinstance(value, tuple | list):
+        return tuple(map(_shapes, value))
+    if isinstance(value, dict):
+        return {name: _shapes(each) for name, each in value.items()}
+    return value
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

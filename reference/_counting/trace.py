@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
@@ -16,14 +16,17 @@ Shape = tuple[int, ...]
 class Call:
     """One call of a module. `name` is dotted, '' for the root; `depth` is the number of calls around it.
 
-    `outputs` are the shapes of the tensors that came out and `output_bytes` their size; `leaf`: it called no other
-    module; `finished` is its place in the order of completion.
+    `inputs` are the shapes of the tensors that it was given, `outputs` of those that came out, `output_bytes` their
+    size; `alike`: it was given one tensor, however often; `leaf`: it called no other module; `finished` is its place in
+    the order of completion.
     """
 
     name: str
     module: torch.nn.Module
     depth: int
     leaf: bool = True
+    inputs: tuple[Shape, ...] = ()
+    alike: bool = False
     outputs: tuple[Shape, ...] = ()
     output_bytes: int = 0
     finished: int = -1
@@ -68,6 +71,31 @@ class CountedOperation:
         return math.prod(self.output_shape)
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One call of a torch function, with the operations that were counted for it: what tools that patch functions see.
+
+    `args` are what it was called with, where a tensor stands for its shape alone.
+    """
+
+    call: Call
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    output: Any
+    operations: tuple[CountedOperation, ...]
+
+    @property
+    def name(self) -> str:
+        """What the function is called: `conv2d`, `add`."""
+        return str(getattr(self.function, "__name__", self.function))
+
+    @property
+    def macs(self) -> int:
+        """What it multiplies."""
+        return sum(each.macs for each in self.operations)
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything that one forward pass did."""
@@ -76,6 +104,7 @@ class Trace:
     batch: int
     calls: list[Call] = field(default_factory=list)
     operations: list[CountedOperation] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
 
     def layer(self, call: Call) -> str:
         """What a call's module is called in a table: its dotted name, the root its class."""
