@@ -41,10 +41,14 @@ _PLAIN = frozenset(
 _UNSEEN = frozenset({torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.size, torch.Tensor.stride})
 
 
+_called: list[str] = []  # the method that is being called
+
+
 def _as_function(name: str) -> Any:
     """A method that calls the function of its name, so that `x.matmul(y)` is told from the operator `x @ y`."""
 
     def method(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        _called.append(name)
         return getattr(torch, name)(x, *args, **kwargs)
 
     return method
@@ -140,9 +144,12 @@ class _Recorder(TorchFunctionMode):
         before = len(self._trace.operations)
         out = self._run(func, name, args, kwargs)
         if self._open:
+            whole = not args or not isinstance(args[0], torch.Tensor) or args[0].is_contiguous()
             made = tuple(self._trace.operations[before:])
-            seen = Function(self._open[-1], func, _shapes(args), kwargs and _shapes(kwargs), _shapes(out), made)
+            given = _shapes(args), kwargs and _shapes(kwargs)
+            seen = Function(self._open[-1], func, *given, _shapes(out), made, whole, method=_called[-1:] == [name])
             self._trace.functions.append(seen)
+        _called.clear()
         return out
 
     def _run(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -75,7 +75,8 @@ class CountedOperation:
 class Function:
     """One call of a torch function, with the operations that were counted for it: what tools that patch functions see.
 
-    `args` are what it was called with, where a tensor stands for its shape alone.
+    `args` are what it was called with, where a tensor stands for its shape alone. `contiguous`: the first of them lies
+    in one piece, as kernels like it. `method`: it was called as a method of a tensor, not as a function or an operator.
     """
 
     call: Call
@@ -84,6 +85,8 @@ class Function:
     options: dict[str, Any]
     output: Any
     operations: tuple[CountedOperation, ...]
+    contiguous: bool = True
+    method: bool = False
 
     @property
     def name(self) -> str:

@@ -55,11 +55,18 @@ def calflops(net: Net) -> Iterator[Piece]:
 
 
 def flops_profiler(net: Net) -> Iterator[Piece]:
-    """flops-profiler's MACs: those of calflops, but for what the root itself computes."""
+    """flops-profiler's MACs: those of calflops, and products of torch.bmm."""
+    _no_transposed(net)
+    for function in net.functions:
+        yield from _profiled_macs(function, bmm=True)
+
+
+def get_model_profile(net: Net) -> Iterator[Piece]:
+    """flops-profiler's MACs by get_model_profile: but for what the root itself computes."""
     _no_transposed(net)
     for function in net.functions:
         if function.call.depth:
-            yield from _profiled_macs(function)
+            yield from _profiled_macs(function, bmm=True)
 
 
 def _no_transposed(net: Net) -> None:
@@ -68,15 +75,17 @@ def _no_transposed(net: Net) -> None:
         raise UnknownRuleError("conv_transpose")  # noqa: EM101
 
 
-def _profiled_macs(function: Function) -> Iterator[Piece]:
+def _profiled_macs(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
     name = function.name
     if name == "multi_head_attention_forward":
         yield from (Piece(PROJECTIONS, each.macs) for each in function.operations if each.name == _LINEAR)
+        if bmm and function.options.get("need_weights", True):
+            yield from (Piece(PRODUCTS, each.macs) for each in function.operations if each.name != _LINEAR)
     elif name == _LINEAR or name in ("conv1d", "conv2d", "conv3d"):
         yield from (Piece(product_name(function, each), each.macs) for each in function.operations)
     elif name.startswith("conv_transpose"):
         yield from (_transposed(function, each, 1) for each in function.operations)
-    elif name in ("matmul", "addmm") and _of_torch(function):
+    elif (name in ("matmul", "addmm") and _of_torch(function)) or (bmm and name in ("mm", "bmm")):
         yield Piece("products with @ or matmul" if name == "matmul" else name, function.macs)
 
 
@@ -101,7 +110,15 @@ def calflops_operations(net: Net) -> Iterator[Piece]:
 
 
 def flops_profiler_operations(net: Net) -> Iterator[Piece]:
-    """flops-profiler's FLOPs: those of calflops, but for what the root itself computes."""
+    """flops-profiler's FLOPs: those of calflops, and of torch.bmm."""
+    _no_transposed(net)
+    net.needs()
+    for function in net.functions:
+        yield from _profiled(function, bmm=True)
+
+
+def get_model_profile_operations(net: Net) -> Iterator[Piece]:
+    """flops-profiler's FLOPs by get_model_profile: but for what the root itself computes."""
     _no_transposed(net)
     net.needs()
     for function in net.functions:
@@ -122,7 +139,7 @@ def _profiled(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
         for each in function.operations:
             yield _transposed(function, each, 2)
             yield Piece(BIASES, _profiled_transposed_bias(function) if each.bias else 0)
-    elif name in ("matmul", "addmm") and _of_torch(function):
+    elif (name in ("matmul", "addmm") and _of_torch(function)) or (bmm and name in ("mm", "bmm")):
         yield Piece("products with @ or matmul" if name == "matmul" else name, 2 * function.macs)
         yield Piece(BIASES, size(first) if name == "addmm" else 0)
     elif name in ("mul", "add") and _of_torch(function):
@@ -320,9 +337,8 @@ def torchlens_operations(net: Net) -> Iterator[Piece]:
                 scores = size(function.args[0][:-1]) * function.args[1][-2]
                 yield Piece(SOFTMAX, 6 * scores, "six for each element")
         elif name in _LENS:
-            dropped = name == "dropout" and not function.options.get("training", True)
             what = DROPOUT if name == "dropout" else name_of_function(function)
-            yield Piece(what, 0 if dropped else _LENS[name] * size(out))
+            yield Piece(what, _LENS[name] * size(out))
         elif name in ("sum", "mean", "max", "min", "amax", "amin") or name.startswith("adaptive"):
             yield Piece(name_of_function(function), size(first))
         elif "_pool" in name:

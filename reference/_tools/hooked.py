@@ -51,7 +51,7 @@ _POOLS = {f"{name}Pool{n}d" for name in ("Max", "Avg", "AdaptiveMax", "AdaptiveA
 _ACTIVATIONS = {"ReLU", "PReLU", "ELU", "LeakyReLU", "ReLU6", "GELU"}
 _ELEMENT = "{} for each element"
 _TWO, _FOUR = _ELEMENT.format("two"), _ELEMENT.format("four")
-_THOP_UPSAMPLING = {"nearest": 0, "linear": 5, "bilinear": 11, "bicubic": 259}
+_UPSAMPLING = {"linear": 5, "bilinear": 11, "bicubic": 259}
 
 
 def products(call: Call) -> int:
@@ -111,7 +111,7 @@ def _thop_others(call: Call, own: str) -> Iterator[Piece]:
         share = math.prod(Fraction(one, other) for one, other in zip(x(call)[2:], y(call)[2:], strict=True))
         yield Piece(POOLING, int((share + 1) * size(y(call))))
     elif own in ("Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"):
-        yield Piece(UPSAMPLING, size(y(call)) * _THOP_UPSAMPLING.get(module.mode, 0))
+        yield Piece(UPSAMPLING, size(y(call)) * {**_UPSAMPLING, "nearest": 1}.get(module.mode, 0))
     elif own and isinstance(module, RECURRENT):
         yield Piece(name_of(call), recurrent.thop(call), recurrent.BY_FORMULA)
 
@@ -163,7 +163,7 @@ def _ultralytics_others(call: Call) -> Iterator[Piece]:
         spans = [i if i == o else sum(-(-(j + 1) * i // o) - j * i // o for j in range(o)) for i, o in each]
         yield Piece(POOLING, size(spans) + size(y(call)))
     elif isinstance(module, nn.Upsample):
-        yield Piece(UPSAMPLING, size(y(call)) * {**_THOP_UPSAMPLING, "trilinear": 31}.get(module.mode, 0))
+        yield Piece(UPSAMPLING, size(y(call)) * {**_UPSAMPLING, "trilinear": 31}.get(module.mode, 0))
     elif isinstance(module, RECURRENT):
         yield Piece(name_of(call), recurrent.thop(call), recurrent.BY_FORMULA)
     elif isinstance(module, nn.MultiheadAttention):
@@ -247,26 +247,42 @@ def _ptflops_attention(call: Call) -> Iterator[Piece]:
     yield Piece("the scaling of queries", batch * queries * width)
 
 
+_PATCHED = frozenset({"relu", "prelu", "elu", "relu6", "gelu", "silu", "softmax"})
+
+
 def ptflops_functions(net: Net) -> Iterator[Piece]:
     """What ptflops counts by default besides: functions that it replaces, also those that a module calls."""
-    patched = {"relu", "prelu", "elu", "relu6", "gelu", "silu", "softmax"}
     for function in net.functions:
         first = function.args[0] if function.args and is_shape(function.args[0]) else ()
-        name, place = function.name, getattr(function.function, "__module__", "")
-        functional = is_functional(function)
-        if functional and name in patched:
+        name = function.name
+        if is_functional(function) and name in _PATCHED:
             yield Piece(name_of_function(function), size(first), _twice(function))
         elif "_pool" in name and not name.startswith(("lp_", "fractional")) and "un" not in name:
             yield Piece(POOLING, size(first), _twice(function))
-        elif functional and name == "interpolate":
+        elif name == "interpolate":
             yield Piece(UPSAMPLING, _upsampled(function), _twice(function))
-        elif name in ("matmul", "mm", "bmm") and function.macs and place == "torch":
-            yield Piece(_product(function), function.macs)
-        elif name in ("addmm", "baddbmm") and place == "torch":
-            yield Piece(_product(function), function.macs)
-            yield Piece(BIASES, size(first))
-        elif name in ("mul", "add") and place == "torch":
-            yield Piece(ELEMENTWISE, size(function.output))
+        elif name == "multi_head_attention_forward" and function.options.get("need_weights", True):
+            yield from _ptflops_patched_attention(function)
+        elif getattr(function.function, "__module__", "") == "torch":
+            yield from _ptflops_patched_products(function)
+
+
+def _ptflops_patched_products(function: Function) -> Iterator[Piece]:
+    name = function.name
+    if name in ("matmul", "mm", "bmm", "addmm", "baddbmm"):
+        yield Piece(_product(function), function.macs)
+        yield Piece(BIASES, size(function.args[0]) if name.startswith(("add", "badd")) else 0)
+    elif name in ("mul", "add"):
+        yield Piece(ELEMENTWISE, size(function.output))
+
+
+def _ptflops_patched_attention(function: Function) -> Iterator[Piece]:
+    if function.options.get("attn_mask") is not None:
+        raise UnknownRuleError(function.name)
+    for each in function.operations:
+        if each.name != "linear":
+            what = PRODUCTS if each.macs else SOFTMAX
+            yield Piece(what, each.macs or size(each.output_shape), "twice, as layer and as function")
 
 
 def _twice(function: Function) -> str:

@@ -86,7 +86,10 @@ def ptflops_aten(net: Net) -> Iterator[Piece]:
         if operation.name in ("mv", "dot", "baddbmm", "addbmm"):
             raise UnknownRuleError(operation.name)
         yield Piece(product_name(function, operation), operation.macs)
-        yield Piece(BIASES, operation.bias)
+        # The bias of what does not lie in one piece is added afterwards, by a kernel that it does not know.
+        apart = operation.name == "linear" and not function.contiguous and operation is not function.operations[-1]
+        apart = apart or (function.name == "linear" and not function.contiguous)
+        yield Piece(BIASES, 0 if apart else operation.bias)
 
 
 def profiler(net: Net) -> Iterator[Piece]:
@@ -96,13 +99,18 @@ def profiler(net: Net) -> Iterator[Piece]:
         first = function.args[0] if function.args and is_shape(function.args[0]) else ()
         if isinstance(function.call.module, RECURRENT):
             continue
+        if name == "instance_norm":
+            raise UnknownRuleError(name)
         if function.operations:
             for each in function.operations:
                 known = not (each.name.startswith("conv") and each.name != "conv2d")
-                alone = isinstance(function.call.module, nn.MultiheadAttention) or not in_one_kernel(function, each)
+                attention = isinstance(function.call.module, nn.MultiheadAttention)
+                alone = (attention and runs_at_once(function.call)) or not in_one_kernel(function, each)
                 yield Piece(product_name(function, each), 2 * each.macs if known and alone else 0)
         elif name in ("add", "mul", "iadd", "imul"):
             yield Piece(ELEMENTWISE, size(first))
+        if name == "multi_head_attention_forward" and not runs_at_once(function.call):
+            yield Piece("the scaling of queries", size(first) if function.options.get("need_weights", True) else 0)
     for call in net.calls:
         if isinstance(call.module, RECURRENT):
             yield _profiled_lstm(call)
@@ -181,7 +189,7 @@ def _torch_flops_function(function: Function) -> Iterator[Piece]:
         weight = function.args[1]
         count = 2 * size(weight[2:]) * weight[1] - (0 if biased else function.options.get("groups", 1))
         yield Piece(f"F.{name}", count * size(out), _LESS)
-    elif name in ("linear", "matmul"):
+    elif name in ("linear", "matmul") and not function.method:
         for each in function.operations:
             yield Piece(product_name(function, each), 2 * each.macs - size(out), _LESS)
             yield Piece(BIASES, each.bias)
@@ -212,7 +220,7 @@ def pthflops(net: Net) -> Iterator[Piece]:
             yield from _pthflops_module(call)
         elif function is not None and function.name in ("add", "mul"):
             yield Piece(ELEMENTWISE, size(function.output) * len(function.args), "once for each operand")
-        elif function is not None and function.name == "matmul":
+        elif function is not None and function.name == "matmul" and not function.method:
             each = function.operations[0]
             yield Piece(product_name(function, each), size(function.args[0]) * function.output[-1])
 

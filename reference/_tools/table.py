@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from . import functions, hooked, kernels, summaries
+from . import exported, functions, hooked, kernels, summaries
 from .net import Net, Piece, UnknownRuleError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def _flopco_operations(net: Net) -> Iterator[Piece]:
 
 
 PTFLOPS, PTFLOPS_MODULES = "ptflops", "ptflops with count_functional=False"
+PROFILE = "flops-profiler's get_model_profile"
 TOOLS = (
     Tool(name="thop", unit=MACS, rule=hooked.thop),
     Tool(name="ultralytics-thop", unit=MACS, rule=hooked.ultralytics_thop),
@@ -59,6 +60,8 @@ TOOLS = (
     Tool(name="calflops", unit=FLOPS, rule=functions.calflops_operations),
     Tool(name="flops-profiler", unit=MACS, rule=functions.flops_profiler),
     Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
+    Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
+    Tool(name=PROFILE, unit=FLOPS, rule=functions.get_model_profile_operations),
     Tool(name="flopco", unit=MACS, rule=summaries.flopco),
     Tool(name="flopco", unit=FLOPS, rule=_flopco_operations),
     Tool(name="flopth", unit=MACS, rule=summaries.flopth),
@@ -66,6 +69,9 @@ TOOLS = (
     Tool(name="flopsmeter", unit=FLOPS, rule=summaries.flopsmeter, one=True),
     Tool(name="pthflops", unit=MACS, rule=kernels.pthflops),
     Tool(name="torch_flops", unit=FLOPS, rule=kernels.torch_flops),
+    Tool(name="onnx-opcounter", unit=MACS, rule=exported.onnx_opcounter),
+    Tool(name="onnx_tool", unit=MACS, rule=exported.onnx_tool),
+    Tool(name="qonnx", unit=MACS, rule=exported.qonnx),
     Tool(name="torch.profiler with with_flops=True", unit=FLOPS, rule=kernels.profiler),
     Tool(name="torch.utils.flop_counter", unit=FLOPS, rule=kernels.flop_counter),
     Tool(name="torch.utils.flop_counter", unit=FLOPS, rule=kernels.flop_counter_with_gradients),
