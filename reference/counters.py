@@ -26,7 +26,7 @@ def macs_ptflops_default(subject: CountedSubject) -> int | None:
     `@`. Only the modules' share is divided by the batch size.
 
     Slip of: macs
-    Hint: This is what ptflops gives by default. It counts otherwise than the task asks.
+    Hint: This is what ptflops prints by default. It counts otherwise than the task asks.
     Credit: 0.7 by share
     """
     return _printed(subject, table.PTFLOPS)
@@ -40,7 +40,7 @@ def macs_ptflops_modules_only(subject: CountedSubject) -> int | None:
     and scaling, recurrent layers by a formula; of modules whose class is exactly torch's; divided by the batch size.
 
     Slip of: macs
-    Hint: This is what ptflops gives with count_functional=False. It counts otherwise than the task asks.
+    Hint: This is what ptflops prints with count_functional=False. It counts otherwise than the task asks.
     Credit: 0.7 by share
     """
     return _printed(subject, table.PTFLOPS_MODULES)
@@ -83,7 +83,7 @@ def macs_thop(subject: CountedSubject) -> int | None:
     torch's. Attention is not counted.
 
     Slip of: macs
-    Hint: This is what thop gives. It counts otherwise than the task asks.
+    Hint: This is what thop prints. It counts otherwise than the task asks.
     Credit: 0.8 by share
     """
     return _printed(subject, "thop")
@@ -98,7 +98,7 @@ def macs_fvcore(subject: CountedSubject) -> int | None:
     einsum is rounded to the four digits in which numpy prints its cost.
 
     Slip of: macs
-    Hint: This is what fvcore gives. It counts otherwise than the task asks.
+    Hint: This is what fvcore prints. It counts otherwise than the task asks.
     Credit: 0.8 by share
     """
     return _printed(subject, "fvcore")

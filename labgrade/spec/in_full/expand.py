@@ -241,13 +241,25 @@ class _Expander:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
         elif "quantity" not in expected:
             self._find(place, "'known' are the slips of the expected quantity, and no quantity is expected")
-        own = [self._of_slip(each, expected, said, check) for said, each in self._ways(found)]
+        own = [self._of_slip(each, expected, said, check) for said, each in self._ways(found, check)]
         return own + (self._of_single(single, expected, check) if single else [])
 
-    def _ways(self, found: list[Entry]) -> list[tuple[dict[str, Any], Entry]]:
-        """The slips, then in the other ways in which they are known, too."""
+    def _ways(self, found: list[Entry], check: dict[str, Any]) -> list[tuple[dict[str, Any], Entry]]:
+        """The slips, then in the other ways in which they are known, and under other conventions that are right."""
         ways: list[tuple[dict[str, Any], Entry]] = [({}, each) for each in found]
-        return ways + [({"with": also}, each) for each in found if each.slip for also in each.slip.also_with]
+        ways += [({"with": also}, each) for each in found if each.slip for also in each.slip.also_with]
+        rights = [mapping(mapping(each).get("value")) for each in listed(check.get("also_right"))]
+        expected = mapping(check.get("expected"))
+        others = [mapping(each.get("with")) for each in rights if each.get("quantity") == expected.get("quantity")]
+        own = mapping(expected.get("with"))
+        changed = [{key: value for key, value in each.items() if own.get(key) != value} for each in others]
+        return ways + [
+            ({"with": each}, slip)
+            for each in changed
+            if each
+            for slip in found
+            if each.keys() <= slip.parameters.keys()
+        ]
 
     def _of_single(self, single: str, expected: dict[str, Any], check: dict[str, Any]) -> list[dict[str, Any]]:
         """What slips of a quantity are of one that is twice as much: doubled, and what forgets to double; and that."""
@@ -255,7 +267,7 @@ class _Expander:
         credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
         made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]
         found = [each for each in slips.known(self._quantities, single) if each.name != expected.get("quantity")]
-        for said, each in self._ways(found):
+        for said, each in self._ways(found, check):
             once = self._of_slip(each, expected, said, check)
             twice = {**once, "value": {**once["value"], "times": 2}}
             earned = {"credit": once["credit"] * slips.SINGLE_CREDIT} if "credit" in once else {}
