@@ -72,7 +72,8 @@ def _fits(value: Number, given: int) -> bool:
 
 
 def _said(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:
-    known = [each.credit for each in check.misconceptions if each.by_share]
+    recognised = verdict.hint or verdict.fits  # by a slip of the spec, with what it earns
+    known = [] if recognised else [each.credit for each in check.misconceptions if each.by_share]
     share = Fraction(round(10 * given["share"]), 10)
     made = partial(max(verdict.credit, max(known, default=Fraction(0)) * share), verdict.reason)
     facts = {**verdict.facts, "explained": given["amounts"]}

@@ -136,10 +136,10 @@ def exported(net: Net) -> Iterator[Piece]:
         UnknownRuleError: the exporter may fold or merge something.
     """
     folded = (nn.modules.batchnorm._NormBase, nn.MultiheadAttention)  # noqa: SLF001 - the base of those that are folded
-    if any(isinstance(each, folded) for each in net.root.modules()) or any(net.root.buffers()):
+    if any(isinstance(each, folded) for each in net.root.modules()) or [*net.root.buffers()]:
         raise UnknownRuleError("BatchNorm")  # noqa: EM101
     ran: set[int] = {id(call.module) for call in net.calls}
-    if any(id(each) not in ran and any(each.parameters(recurse=False)) for each in net.root.modules()):
+    if any(id(each) not in ran and [*each.parameters(recurse=False)] for each in net.root.modules()):
         raise UnknownRuleError("unused")  # noqa: EM101
     yield from of_modules(net)
 

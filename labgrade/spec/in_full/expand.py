@@ -245,11 +245,16 @@ class _Expander:
         return own + (self._of_single(single, expected, check) if single else [])
 
     def _ways(self, found: list[Entry], check: dict[str, Any]) -> list[tuple[dict[str, Any], Entry]]:
-        """The slips, then in the other ways in which they are known, and under other conventions that are right."""
+        """The slips, then in the other ways in which they are known, and under other conventions that are right.
+
+        Where a library of slips stands beside the quantity, it is asked for what it makes of each convention.
+        """
         ways: list[tuple[dict[str, Any], Entry]] = [({}, each) for each in found]
         ways += [({"with": also}, each) for each in found if each.slip for also in each.slip.also_with]
         rights = [mapping(mapping(each).get("value")) for each in listed(check.get("also_right"))]
         expected = mapping(check.get("expected"))
+        if f"{expected.get('quantity')}_slips" in self._quantities:
+            return ways
         others = [mapping(each.get("with")) for each in rights if each.get("quantity") == expected.get("quantity")]
         own = mapping(expected.get("with"))
         changed = [{key: value for key, value in each.items() if own.get(key) != value} for each in others]
