@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._counting.engine import analyse
 from ._tools import net as nets
 from ._tools import parameters as of_parameters
-from ._tools.found import Found, told
+from ._tools.found import Found, numbers
 from ._tools.net import Net, UnknownRuleError
 from ._tools.sentences import difference
 from ._tools.table import FLOPS, MACS, TOOLS, counted
@@ -87,7 +87,7 @@ def _products(
             value = made.total * scale
             if (differs or (asked, unit, scale) == _MACS_FOR_FLOPS) and value != wanted and value.denominator == 1:
                 found.append(Found(tool=tool.name, how=how, value=int(value), differs=differs, note=made.note))
-    return told(found, asked)
+    return numbers(found, asked)
 
 
 def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
@@ -103,4 +103,4 @@ def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
         value = sum(piece.count for piece in made)
         if value != wanted:
             found.append(Found(tool=name, how="", value=value * each, differs=difference(made, right)))
-    return told(found, "parameters")
+    return numbers(found, "parameters")

@@ -1,7 +1,7 @@
-"""What tools print: a wrong number is told which tool gives it on this subject, and which part of it differs.
+"""What tools print: which tool gives a wrong number on this subject, and which part of the number differs.
 
 Beside a quantity stands `<quantity>_tool_slips` where it is known what tools print for it. That a tool gives a number
-is so whoever handed it in; what it does otherwise follows from the subject.
+is so for any student; what the tool does otherwise follows from the subject.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _folds(net: Net, function: Function) -> bool:
     """That a batch norm is folded into the convolution before it.
 
     Raises:
-        UnknownRuleError: there is none, or one that runs several times.
+        UnknownRuleError: there is none, or it runs several times.
     """
     before = net.functions[net.functions.index(function) - 1]
     times = [sum(call.module is each.call.module for call in net.calls) for each in (before, function)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PARAMETERS = "parameters"
-_MOST = 2  # reasons that are told of one number
+_MOST = 2  # reasons that are given of one number
 _SCALED = ("twice", "half")
 _OTHER_UNIT = Fraction(4, 5)  # what is left of the credit of a number that is in another unit besides
 
@@ -28,7 +28,7 @@ class Found:
     note: str = ""
 
 
-def told(found: Sequence[Found], asked: str) -> list[dict[str, Any]]:
+def numbers(found: Sequence[Found], asked: str) -> list[dict[str, Any]]:
     """Each number once, with what is said of it."""
     by_value: dict[int, list[Found]] = {}
     for each in found:

@@ -49,7 +49,7 @@ def torchinfo(net: Net) -> Iterator[Piece]:
 
 
 def torchinfo_of(call: Call) -> Iterator[Piece]:
-    """What torchinfo counts for one call of a module; nothing for one that has others inside."""
+    """What torchinfo counts for one call of a module; nothing for a module with others inside."""
     out = y(call)
     for name, parameter in call.module.named_parameters() if out and not any(call.module.children()) else ():
         if name in ("weight", "bias"):
