@@ -143,6 +143,8 @@ def flops(
 ) -> int:
     """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`.
 
+    Twice: macs
+
     Slip of: macs
     Hint: This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer
     counted twice. The task asks for MACs.

@@ -228,11 +228,12 @@ class LiteralValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantityCall:
-    """An expected value that a function of `reference/` computes for the subject."""
+    """An expected value that a function of `reference/` computes for the subject; a number so many `times`."""
 
     quantity: str
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     published: Plain = None
+    times: int = 1
     mark: Mark | None = None
 
 
@@ -258,8 +259,8 @@ Source: TypeAlias = LiteralValue | QuantityCall | AnswerValue
 class Alternative:
     """Another value that has something to say: a convention (credit 1) or a misconception.
 
-    `known`: it comes of a library of slips, so that a subject may give no occasion for it. `of`: the files, other than
-    the task's own, that it is right of.
+    `known`: it comes of a library of slips, so that a subject may give no occasion for it. `by_share`: its credit falls
+    with how much of the work is right. `of`: the files, other than the task's own, that it is right of.
     """
 
     source: Source
@@ -267,6 +268,7 @@ class Alternative:
     credit: Fraction
     of: tuple[str, ...] = ()
     known: bool = field(default=False, compare=False)
+    by_share: bool = False
     mark: Mark | None = None
 
 

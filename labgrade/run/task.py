@@ -22,6 +22,7 @@ from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
 from labgrade.diagnosis.stated import Means, with_slip
+from labgrade.diagnosis.tools import of_tool
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.coherent import of_one_file, tells_files
@@ -246,6 +247,8 @@ class TaskGrading:
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
+        if seen is None and not (answer.computed and self._diagnoser.refutes(item)):
+            verdict = of_tool(verdict, value, item, grader.oracle, grader.course.quantities)
         return seen or self._by_itself(verdict, value, item, computed=answer.computed)
 
     def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:

@@ -349,6 +349,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     QuantityCall: (
         Word("quantity", OTHERS, "A function of reference/ by name: `labgrade list quantities`.", required=True),
         Word("with", kinds.CONVENTIONS, "The conventions: keyword-only parameters of the quantity."),
+        Word("times", kinds.WHOLE, "The number so many times, such as `times: 2`."),
         Word(
             "published",
             Kind({}),

@@ -241,6 +241,7 @@ class _Parser:
                 source=self._source(item["value"], (*here, index, "value")),
                 **{"credit": credit, **language.fields(Alternative, item)},
                 known=(*here, index) in self.loaded.slips,
+                by_share=(*here, index) in self.loaded.shared,
                 mark=self.loaded.mark((*here, index)),
             )
             for index, item in enumerate(data.get(here[-1], []))
@@ -260,6 +261,7 @@ class _Parser:
             quantity=data["quantity"],
             parameters=data.get("with", {}),
             published=data.get("published"),
+            times=data.get("times", 1),
             mark=self.loaded.mark((*here, "published") if "published" in data else here),
         )
 

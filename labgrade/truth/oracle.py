@@ -118,6 +118,10 @@ class Oracle:
         Raises:
             FaultError: the quantity could not be computed; names its file and line.
         """
+        found = self._value(call, subject)
+        return found * call.times if isinstance(found, int | float) and call.times != 1 else found
+
+    def _value(self, call: QuantityCall, subject: SubjectSpec) -> object:
         with self._one_at_a_time:
             key = self._key(call, subject)
             if key not in self._at_hand:

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from .kernels import ORDINARY, Kernels
 from .rules import RULES, SHAPES
 from .shapes import UnsureError
-from .trace import Call, CountedOperation, UncountableError, is_scripted
+from .trace import Call, CountedOperation, Function, UncountableError, is_scripted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,8 @@ _PLAIN = (
     + [torch.nn.functional.dropout, torch.nn.functional.pad]
 )
 _QUICK = {**{function: function for function in _PLAIN}, **SHAPES}
+# Of these not even that they ran is noted: they make no tensor.
+_UNSEEN = frozenset({torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.size, torch.Tensor.stride})
 # What torch says where a tensor of the meta device has no value, or nothing on it can be computed.
 FOR_WANT_OF_VALUES = re.compile(r"(?<![a-z])meta(?![a-z])", re.IGNORECASE)
 # Functions whose numbers go where torch sees nothing of what becomes of them.
@@ -52,6 +54,23 @@ _keys = torch._C.DispatchKeySet  # noqa: SLF001
 # A context in which the watcher of kernels sees nothing: what runs has a rule, or is known to be nothing.
 _Unwatched = torch._C._ExcludeDispatchKeyGuard  # noqa: SLF001
 _WATCHED = _keys(torch._C.DispatchKey.Python) | _keys(torch._C.DispatchKey.PythonTLSSnapshot)  # noqa: SLF001
+
+_called: list[str] = []  # the method that is being called
+
+
+def _as_function(name: str) -> Any:
+    """A method that calls the function of its name, so that `x.matmul(y)` is told from the operator `x @ y`."""
+
+    def method(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        _called.append(name)
+        return getattr(torch, name)(x, *args, **kwargs)
+
+    return method
+
+
+# To torch the two are the same function. Tools that replace it see the method, and miss the operator.
+_METHODS = {name: _as_function(name) for name in ("add", "matmul", "mul")}
+_OPERATORS = {method: getattr(torch.Tensor, name) for name, method in _METHODS.items()}
 
 
 @contextmanager
@@ -117,6 +136,9 @@ class Recorder(TorchFunctionMode):
         for module in self._names:
             if module._forward_hooks and not is_scripted(module):  # noqa: SLF001 - they may put out something else
                 stack.callback(module.register_forward_hook(self._changed).remove)
+        for name, method in _METHODS.items():
+            stack.callback(setattr, torch.Tensor, name, getattr(torch.Tensor, name))
+            setattr(torch.Tensor, name, method)
         stack.enter_context(self)
         stack.enter_context(Kernels(self))
         return stack
@@ -124,8 +146,26 @@ class Recorder(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
+        """Run the function, and note what it was called with and what was counted for it."""
         kwargs = kwargs or {}
+        func = _OPERATORS.get(func, func)
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__" or func in _UNSEEN:
+            return self._run(func, types, args, kwargs)
+        done = len(self._trace.operations)
+        out = self._run(func, types, args, kwargs)
+        if self._open:
+            made = tuple(self._trace.operations[done:])
+            with torch._C.DisableTorchFunction():  # noqa: SLF001 - a tensor of a class of its own has a shape like any
+                given = _shapes(args), _shapes(kwargs)
+                whole, method = _in_one_piece(args), _called[-1:] == [name]
+                seen = Function(self._open[-1], func, *given, _shapes(out), made, whole, method)
+            self._trace.functions.append(seen)
+        _called.clear()
+        return out
+
+    def _run(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
         if _level() is None and ORDINARY.issuperset(types):
             if func in RULES:
                 self.about_to_run()
@@ -202,14 +242,18 @@ class Recorder(TorchFunctionMode):
 
     # ---- module calls ------------------------------------------------------------------------------------------------
 
-    def _begin(self, module: torch.nn.Module, _: Any) -> None:
+    def _begin(self, module: torch.nn.Module, args: Any) -> None:
         around = self._open[-1] if self._open else None
         if around:
             around.leaf = False
         name = self._names.get(module)
         if name is None:  # made during the forward pass, or kept where torch does not look for it
             name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
-        call = Call(name, module, len(self._open))
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
+            given = [each for each in _within(args) if isinstance(each, torch.Tensor)]
+            shapes = tuple(tuple(tensor.shape) for tensor in given)
+        alike = len({id(tensor) for tensor in given}) == 1
+        call = Call(name, module, len(self._open), inputs=shapes, alike=alike)
         self._trace.calls.append(call)
         self._open.append(call)
 
@@ -242,6 +286,23 @@ class Recorder(TorchFunctionMode):
             call.hidden = f"it puts out a {type(unknown[0]).__name__}, and what is in that is not known"
         elif _level() is not None:
             call.hidden = "it runs within vmap or the like, where a tensor stands for many"
+
+
+def _shapes(value: Any) -> Any:
+    """The same with the shape of each tensor in its place."""
+    if isinstance(value, torch.Tensor):
+        return value.shape
+    if isinstance(value, tuple | list):
+        return tuple(map(_shapes, value))
+    if isinstance(value, dict):
+        return {name: _shapes(each) for name, each in value.items()}
+    return value
+
+
+def _in_one_piece(args: tuple[Any, ...]) -> bool:
+    """Whether the first argument lies in one piece; what is no tensor, or a sparse one, is asked for nothing."""
+    first = args[0] if args else None
+    return not isinstance(first, torch.Tensor) or first.layout != torch.strided or first.is_contiguous()
 
 
 def _within(value: Any) -> Iterator[Any]:

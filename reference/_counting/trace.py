@@ -49,15 +49,17 @@ class UncountableError(NotImplementedError):
 class Call:
     """One call of a module. `name` is dotted, '' for the root; `depth` is the number of calls around it.
 
-    `outputs` are the shapes of the tensors that came out and `output_bytes` their size; `leaf`: it called no other
-    module; `finished` is its place in the order of completion. `hidden` says why what came out
-    is not all known.
+    `inputs` are the shapes of the tensors that it was given, `outputs` of those that came out, `output_bytes` their
+    size; `alike`: it was given one tensor, however often; `leaf`: it called no other module; `finished` is its place in
+    the order of completion. `hidden` says why what came out is not all known.
     """
 
     name: str
     module: torch.nn.Module
     depth: int
     leaf: bool = True
+    inputs: tuple[Shape, ...] = ()
+    alike: bool = False
     outputs: tuple[Shape, ...] = ()
     output_bytes: int = 0
     finished: int = -1
@@ -113,6 +115,34 @@ class CountedOperation:
         return math.prod(self.output_shape)
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One call of a torch function, with the operations that were counted for it: what tools that patch functions see.
+
+    `args` are what it was called with, where a tensor stands for its shape alone. `contiguous`: the first of them lies
+    in one piece, as kernels like it. `method`: it was called as a method of a tensor, not as a function or an operator.
+    """
+
+    call: Call
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    output: Any
+    operations: tuple[CountedOperation, ...]
+    contiguous: bool = True
+    method: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the function is called: `conv2d`, `add`."""
+        return str(getattr(self.function, "__name__", self.function))
+
+    @property
+    def macs(self) -> int:
+        """What it multiplies."""
+        return sum(each.macs for each in self.operations)
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything that one forward pass did.
@@ -125,6 +155,7 @@ class Trace:
     batch: int
     calls: list[Call] = field(default_factory=list)
     operations: list[CountedOperation] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
     unnamed: str = ""
     unbiased: str = ""
 
