@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST = 256
 _TOKENS = "tokens"  # needs to be told how many there are
+_SAID = "inputs"  # the parameter of a quantity of files that takes what is said of their inputs
 
 
 def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
@@ -124,7 +125,8 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SHAPE",
-        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network",
+        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network. Of an "
+        "ONNX --file also by name, image=1,3,64,64, or the value of a small input: sr=16000, sizes=[3,4]",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
@@ -155,6 +157,8 @@ def run(options: argparse.Namespace) -> int:
         what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
         message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
         raise UsageError(message)
+    if options.file is not None and options.input and _SAID in entry.parameters:
+        chosen[_SAID] = [_without_fill(each) for each in options.input]
     with _asking(found, of_file=bool(subject.file)) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
@@ -163,8 +167,25 @@ def run(options: argparse.Namespace) -> int:
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
         else:
-            _print(compute(chosen), entry.name, options)
+            value = compute(chosen)
+            _print(value, entry.name, options)
+            _say_why_nothing(value, entry, chosen, compute)
     return 0
+
+
+def _say_why_nothing(
+    value: object, entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]
+) -> None:
+    """Where the answer is 0, say the conventions under which it is not: a 0 may mislead."""
+    if isinstance(value, bool) or value != 0:
+        return
+    for name, each in entry.parameters.items():
+        if name in chosen or each.default not in ("True", "False"):
+            continue
+        flipped = each.default == "False"
+        other = _tried(compute, {**chosen, name: flipped})
+        if isinstance(other, int) and other:
+            print(f"with --set {name}={str(flipped).lower()} it is {other:,}", file=sys.stderr)  # noqa: T201
 
 
 def _lacking(entry: Entry, chosen: dict[str, Any]) -> list[str]:
@@ -202,7 +223,8 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         raise UsageError(message)
     if options.config is not None:
         return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
-    first, *further = map(_input_of, options.input or ["1,3,224,224"])
+    own = options.file is not None and any("=" in each for each in options.input)  # what only the file can judge
+    first, *further = map(_input_of, (not own and options.input) or ["1,3,224,224"])
     return SubjectSpec(
         model=options.model or "",
         code=found.code_of(options.model or ""),
@@ -211,6 +233,12 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         input=first,
         further=tuple(further),
     )
+
+
+def _without_fill(text: str) -> str:
+    """What is typed of an input, without how it is filled: a file is run on shapes."""
+    shape, _, fill = text.rpartition(":")
+    return shape if fill in models.FILLS or fill.startswith(f"{_TOKENS}=") else text
 
 
 def _input_of(text: str) -> InputSpec:
