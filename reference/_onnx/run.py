@@ -135,7 +135,7 @@ class _Runner:
     def __init__(self, done: Run) -> None:
         self._done = done
         self._functions = {(each.domain, each.name, each.overload): each for each in done.model.functions}
-        self._weights: dict[int, Tensor] = {}
+        self._weights: dict[int, tuple[onnx.TensorProto, Tensor]] = {}
 
     def main(self, shapes: Sequence[tuple[int, ...]], said: Sequence[str]) -> None:
         graph, scope = self._done.model.graph, _Scope()
@@ -155,9 +155,10 @@ class _Runner:
     def _graph(self, graph: onnx.GraphProto, scope: _Scope, opsets: Opsets) -> None:
         for proto in graph.initializer:
             if id(proto) not in self._weights:  # a loop's body runs often, its weights are there once
-                self._weights[id(proto)] = of_proto(proto, "weight")
-                self._done.weights.append(self._weights[id(proto)])
-            scope.make(proto.name, self._weights[id(proto)], "an initializer")
+                # With the proto itself: protobuf would give the id of one that is gone to another.
+                self._weights[id(proto)] = proto, of_proto(proto, "weight")
+                self._done.weights.append(self._weights[id(proto)][1])
+            scope.make(proto.name, self._weights[id(proto)][1], "an initializer")
         for sparse in graph.sparse_initializer:
             name = sparse.values.name
             scope.make(name, Tensor(name=name, kind="weight", unknown=_sparse(name)), "a sparse initializer")
