@@ -12,7 +12,7 @@ from onnx import checker, defs, helper, shape_inference
 
 from . import microsoft, sequences
 from .problems import ModelError, label
-from .settled import believed, settle
+from .settled import believed, disputed, settle
 from .tensors import MOST_ELEMENTS, Tensor, checked
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
             return None
         message = f"{label(node)}: there is no operator of that name in opset {version}"
         raise ModelError(message) from None
-    if schema.deprecated:
+    own: Any = schema
+    if schema.deprecated and not own.has_context_dependent_function:  # GroupNormalization of opset 18 still runs
         message = f"{label(node)}: opset {version} no longer has this operator"
         raise ModelError(message)
     return schema
@@ -115,6 +116,8 @@ def _typed(
     if node.op_type == "Range" and inputs and inputs[0] is not None:
         # Inference refuses numbers in [1], which runtimes take, and float ones: `settled.py` has the rule.
         return {name: _type(inputs[0].data_type, None) for name in node.output}
+    if disputed(node) or not schema.has_type_and_shape_inference_function:
+        return {}
     schema, node = believed(schema, node)
     present = {name: tensor for name, tensor in zip(node.input, inputs, strict=True) if tensor is not None}
     signature = tuple((name, each.data_type, each.shape) for name, each in present.items())
@@ -172,7 +175,8 @@ def function_of(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: O
             return None
         types = [_type(each.data_type, each.shape) if each is not None else onnx.TypeProto() for each in inputs]
         said = [each.SerializeToString() for each in types]
-        content = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), said)
+        latest = max((each for each in schema.context_dependent_function_opset_versions if each <= version), default=0)
+        content = schema.get_context_dependent_function_with_opset_version(latest, node.SerializeToString(), said)
     if not content:
         return None
     function: onnx.FunctionProto = onnx.FunctionProto.FromString(content)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Inputs = Sequence[Tensor | None]
-_MOST_ITEMS = 100_000
+_MOST_ITEMS = 10_000
 
 
 class _UnsettledError(Exception):
@@ -93,7 +93,7 @@ def _sequence(items: Sequence[Tensor], data_type: int = 0) -> Tensor:
         message = f"a sequence of {len(items):,} tensors is longer than labgrade follows"
         raise ValueError(message)
     kind = items[0].data_type if items else data_type
-    return Tensor(name="", data_type=kind, items=tuple(each.like(each.name) for each in items))
+    return Tensor(name="", data_type=kind, items=tuple(items))
 
 
 def _identity(_node: onnx.NodeProto, inputs: Inputs, _attributes: Mapping[str, Any]) -> Tensor:

@@ -75,7 +75,27 @@ def settle(
         tensor.data_type, tensor.shape = found[0] or tensor.data_type, checked(found[1], tensor.name)
         return
     causes = [each.unknown for each in inputs if each is not None and each.unknown]
-    tensor.unknown = causes[0] if causes else f"the size of what {label(node)} puts out depends on data"
+    tensor.unknown = causes[0] if causes else _why(node)
+
+
+def disputed(node: onnx.NodeProto) -> bool:
+    """Whether runtimes differ on the size: onnxruntime leaves out windows that ONNX's definition has."""
+    if node.op_type not in _POOLS:
+        return False
+    padding = next((each.s for each in node.attribute if each.name == "auto_pad"), b"")
+    dilated = any(each != 1 for own in node.attribute if own.name == "dilations" for each in own.ints)
+    return padding.startswith(b"SAME") and dilated
+
+
+def _why(node: onnx.NodeProto) -> str:
+    """Why there is no shape, where all that the node reads has one."""
+    if disputed(node):
+        return f"{label(node)} has dilations and SAME padding, of whose size runtimes differ"
+    if node.op_type == "ZipMap":
+        return f"{label(node)} puts out a sequence of maps, whose bytes are not agreed upon"
+    if node.domain == classical.DOMAIN:
+        return f"there is no rule for what {label(node)} puts out"
+    return f"the size of what {label(node)} puts out depends on data"
 
 
 def _found(at: int, node: onnx.NodeProto, inputs: Inputs) -> Found:

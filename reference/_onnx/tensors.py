@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Value = np.ndarray[Any, Any]
 
 MOST_ELEMENTS = KEPT_BYTES // 8
+_MOST_TRUTHS = 1 << 20  # of a tensor of truths, by which Compress selects
 _LARGEST = 1 << 62  # elements; more than any machine addresses
 Kind = Literal["input", "weight", "constant", "activation"]
 
@@ -135,7 +136,8 @@ def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
 
 
 def _read(proto: onnx.TensorProto, shape: tuple[int, ...]) -> Value | None:
-    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > MOST_ELEMENTS:
+    most = _MOST_TRUTHS if proto.data_type == onnx.TensorProto.BOOL else MOST_ELEMENTS
+    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > most:
         return None
     try:
         return np.asarray(numpy_helper.to_array(proto))

@@ -123,9 +123,9 @@ def feeds_of(path, said):
     declared = {each.name: each.type.tensor_type for each in model.graph.input if each.name not in weights}
     for tensor in run(path, None, said).inputs:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(declared[tensor.name].elem_type)
-        text = next((each.partition("=")[2] for each in said if each.startswith(f"{tensor.name}=")), "")
-        if text and (not tensor.shape or text.startswith("[")):
-            feeds[tensor.name] = np.array(eval(text), dtype)  # noqa: S307 - written above
+        value = tensor.known()
+        if value is not None:
+            feeds[tensor.name] = value
         elif dtype.kind in "iu":
             feeds[tensor.name] = random.integers(0, 5, tensor.shape).astype(dtype)
         else:
@@ -143,7 +143,10 @@ def compared(path, said):
     shapes = [_shape(each.value) for step in ran.steps for each in step.writes]
     graphs = list(_graphs(model.graph))
     products = [ran.macs()]
-    rows = lambda: [row for row in onnx_tensors(path, **mine) if row["kind"] == "activation"]  # noqa: E731
+    made = {name for node in _nodes(model.graph) for name in node.output}  # and not what a loop hands to its body
+    rows = lambda: [
+        each for each in onnx_tensors(path, **mine) if each["kind"] == "activation" and each["tensor"] in made
+    ]  # noqa: E731
     values = {
         "operators": (lambda: onnx_operator_total(path), len(kinds)),
         "types": (lambda: onnx_operator_types(path), len(set(kinds))),
