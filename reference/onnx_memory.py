@@ -63,6 +63,11 @@ def _shape(tensor: Tensor) -> list[Any]:
     return list(tensor.shaped())
 
 
+def _elements(tensor: Tensor) -> int:
+    tensors = [tensor] if tensor.items is None else tensor.items
+    return 0 if tensor.absent else sum(math.prod(each.shaped()) for each in tensors)
+
+
 def onnx_node_inputs(
     artifact: Path,
     *,
@@ -81,7 +86,7 @@ def onnx_node_inputs(
     steps = [each for each in done.steps if operators is None or each.node.op_type in operators]
     read = {each.name: each for step in steps for each in step.inputs if each is not None}
     return [
-        {"tensor": name, "shape": list(each.shaped()), "elements": math.prod(each.shaped()), "bytes": each.size}
+        {"tensor": name, "shape": _shape(each), "elements": _elements(each), "bytes": each.size}
         for name, each in read.items()
     ]
 

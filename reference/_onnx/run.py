@@ -239,7 +239,11 @@ class _Runner:
         nodes = [_substituted(each, attributes) for each in function.node]
         self._nodes(nodes, scope, _opsets(function.opset_import))
         reader = onnx.NodeProto(name=function.name, op_type="function")
-        return [_present(scope.find(name, reader), name) for name in function.output]
+        wanted = [*node.output, *[""] * len(function.output)]  # an output that nobody names need not be made
+        return [
+            _present(scope.find(name, reader), name) if asked else Tensor(name=name, unknown="nobody asks for it")
+            for name, asked in zip(function.output, wanted, strict=False)
+        ]
 
 
 def _present(tensor: Tensor | None, name: str) -> Tensor:

@@ -221,12 +221,16 @@ def _stacked(parts):
 
 
 def _kind(value):
-    return ("seq", str(value[0].dtype)) if isinstance(value, list) else (str(value.dtype), value.ndim)
+    return ("seq", str(dtype_in(value))) if isinstance(value, list) else (str(value.dtype), value.ndim)
+
+
+def dtype_in(values):
+    return values[0].dtype if values else np.dtype(np.float32)
 
 
 def _info(name, value):
     if isinstance(value, list):
-        kind = helper.np_dtype_to_tensor_dtype(value[0].dtype)
+        kind = helper.np_dtype_to_tensor_dtype(dtype_in(value))
         return helper.make_tensor_sequence_value_info(name, kind, None)
     kind = helper.np_dtype_to_tensor_dtype(value.dtype)
     return helper.make_tensor_value_info(name, kind, [None] * value.ndim)

@@ -26,7 +26,7 @@ from reference.onnx_memory import (
     onnx_traffic_bytes,
 )
 from reference.onnx_nodes import onnx_attributes, onnx_operator_counts, onnx_operator_total, onnx_operator_types
-from tests.reference.node_by_node import witness
+from tests.reference.node_by_node import dtype_in, witness
 
 FOLDER = Path(os.environ.get("LABGRADE_WHEELS", Path(tempfile.gettempdir()) / "labgrade-wheels"))
 HERE = "installed"  # what is there already: onnx's own and onnxruntime's
@@ -219,7 +219,7 @@ def _shape(value):
 def _type(value):
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "maps"
-    name = str((value[0] if isinstance(value, list) else value).dtype)
+    name = str(dtype_in(value) if isinstance(value, list) else value.dtype)
     return {"object": "string"}.get(name, name)
 
 
