@@ -249,7 +249,7 @@ def _macs(step):
         return math.prod(shapes[0]) * math.prod(shapes[1][1:])
     if kind in ("MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"):
         return made * shapes[0][-1]
-    if kind in ("Gemm", "FusedGemm", "FusedMatMul"):
+    if kind in ("Gemm", "FusedGemm", "FusedMatMul", "QGemm"):
         return made * shapes[0][-2 if attributes.get("transA") else -1]
     if kind in ("LSTM", "GRU", "RNN"):
         weights = math.prod(shapes[1]) + math.prod(shapes[2])
@@ -260,5 +260,5 @@ def _macs(step):
         terms = attributes["equation"].decode().replace(" ", "").partition("->")[0].split(",")
         return math.prod(dict(zip("".join(terms), sum(shapes, ()), strict=True)).values())
     if kind in ("LinearClassifier", "LinearRegressor"):
-        return shapes[0][0] * len(attributes["coefficients"])
+        return math.prod(shapes[0][:-1]) * len(attributes["coefficients"])
     return 0

@@ -146,7 +146,7 @@ def compared(path, said):
     made = {name for node in _nodes(model.graph) for name in node.output}  # and not what a loop hands to its body
     rows = lambda: [
         each for each in onnx_tensors(path, **mine) if each["kind"] == "activation" and each["tensor"] in made
-    ]  # noqa: E731
+    ]
     values = {
         "operators": (lambda: onnx_operator_total(path), len(kinds)),
         "types": (lambda: onnx_operator_types(path), len(set(kinds))),
