@@ -155,7 +155,7 @@ class _Runner:
     def _graph(self, graph: onnx.GraphProto, scope: _Scope, opsets: Opsets) -> None:
         for proto in graph.initializer:
             if id(proto) not in self._weights:  # a loop's body runs often, its weights are there once
-                # With the proto itself: protobuf would give the id of one that is gone to another.
+                # With the proto itself: protobuf would give its id to another wrapper once it is gone.
                 self._weights[id(proto)] = proto, of_proto(proto, "weight")
                 self._done.weights.append(self._weights[id(proto)][1])
             scope.make(proto.name, self._weights[id(proto)][1], "an initializer")
@@ -317,5 +317,5 @@ def _sparse(name: str) -> str:
 
 
 def _opsets(imports: Sequence[onnx.OperatorSetIdProto]) -> Opsets:
-    """The version of each domain. Of one that is imported twice the last counts, as in onnxruntime."""
+    """The version of each domain. Where a domain is imported twice the last counts, as in onnxruntime."""
     return tuple({"" if each.domain == "ai.onnx" else each.domain: each.version for each in imports}.items())

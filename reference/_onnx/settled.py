@@ -176,6 +176,12 @@ def _mel(_at: int, node: onnx.NodeProto, inputs: Inputs) -> Found:
     return data_type, (int(length.reshape(-1)[0]) // 2 + 1, int(bins.reshape(-1)[0]))
 
 
+def _gradient(at: int, _node: onnx.NodeProto, inputs: Inputs) -> Found:
+    """Of each tensor that comes in, up to those that are only needed, one of its shape."""
+    shape = _shape(inputs, at)
+    return (_type(inputs, at), shape) if shape is not None else None
+
+
 _RULES: Mapping[str, Callable[[int, onnx.NodeProto, Inputs], Found]] = {
     "Dropout": _dropout,
     "BatchNormalization": _batch_norm,
@@ -184,4 +190,5 @@ _RULES: Mapping[str, Callable[[int, onnx.NodeProto, Inputs], Found]] = {
     "Range": _range,
     "MaxUnpool": _max_unpool,
     "MelWeightMatrix": _mel,
+    "Gradient": _gradient,
 }

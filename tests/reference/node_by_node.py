@@ -1,4 +1,4 @@
-"""What onnxruntime says of a file, node by node: each node is a model of its own, run on the arrays that come before it.
+"""What onnxruntime says of a file, node by node: each is a model of its own, run on the arrays that come before it.
 
 Shares nothing with `reference/`: nothing is inferred, weights are read whole, If, Loop and Scan are gone through here.
 """
