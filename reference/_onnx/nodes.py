@@ -80,18 +80,25 @@ def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
             return None
         message = f"{label(node)} is of a domain that the model imports no opset of (its field opset_import)"
         raise ModelError(message)
-    try:
-        schema = defs.get_schema(node.op_type, version, domain)
-    except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
+    schema = _defined(node.op_type, version, domain)
+    if schema is None:
         if domain not in _domains():
             return None
         message = f"{label(node)}: there is no operator of that name in opset {version}"
-        raise ModelError(message) from None
+        raise ModelError(message)
     own: Any = schema
     if schema.deprecated and not own.has_context_dependent_function:  # GroupNormalization of opset 18 still runs
         message = f"{label(node)}: opset {version} no longer has this operator"
         raise ModelError(message)
     return schema
+
+
+@functools.lru_cache(maxsize=1024)
+def _defined(kind: str, version: int, domain: str) -> defs.OpSchema | None:
+    try:
+        return defs.get_schema(kind, version, domain)
+    except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
+        return None
 
 
 @functools.cache

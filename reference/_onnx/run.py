@@ -7,6 +7,7 @@ themselves.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 200_000
 _MOST_DEPTH = 40
+_FEW = 16
+_DECIDING = frozenset({onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +57,14 @@ class Run:
             ModelError: what runs depends on data; says which node.
         """
         if self.unknown:
-            raise ModelError(self.unknown[0])
+            raise ModelError(self.unknown[0] + self._unsaid())
         return self
+
+    def _unsaid(self) -> str:
+        """The small inputs whose values might decide: most often a person can say them."""
+        whole = [each for each in self.inputs if each.data_type in _DECIDING and each.shape is not None]
+        names = [each.name for each in whole if math.prod(each.shape or ()) <= _FEW and each.known() is None]
+        return f" (no value is said for the input {named(names)})" if names else ""
 
     def whole(self) -> Run:
         """Itself, once it is known to be complete.
@@ -71,7 +80,7 @@ class Run:
             message = f"the shape of '{lost[0].name[:80]}' is unknown: {lost[0].unknown}" + (
                 f" ({count} unknown)" if lost[1:] else ""
             )
-            raise ModelError(message)
+            raise ModelError(message + self._unsaid())
         return self
 
 

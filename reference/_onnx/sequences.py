@@ -27,8 +27,9 @@ def handled(node: onnx.NodeProto, inputs: Inputs) -> bool:
     """Whether a node makes or reads a sequence or an optional, and is none of the control flow."""
     if node.domain not in ("", "ai.onnx"):
         return False
-    held = any(each is not None and (each.items is not None or each.absent) for each in inputs)
-    return node.op_type in _RULES or (node.op_type == "Identity" and held)
+    if node.op_type == "Identity":
+        return any(each is not None and (each.items is not None or each.absent) for each in inputs)
+    return node.op_type in _RULES
 
 
 def outputs(node: onnx.NodeProto, inputs: Inputs) -> list[Tensor]:

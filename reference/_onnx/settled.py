@@ -61,7 +61,13 @@ def settle(
     `value` computes it where all inputs are known.
     """
     first = inputs[0] if inputs else None
-    if node.op_type in _LIKE_FIRST and node.domain == "" and version < _HAS_RULES and first is not None and not at:
+    if (
+        node.op_type in _LIKE_FIRST
+        and node.domain in ("", "ai.onnx")
+        and version < _HAS_RULES
+        and first is not None
+        and not at
+    ):
         tensor.data_type, tensor.shape, tensor.unknown = first.data_type, first.shape, first.unknown
         return
     try:
