@@ -23,7 +23,7 @@ DOMAIN = "com.microsoft"
 _FLOAT, _UINT8, _INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8, onnx.TensorProto.INT32
 
 
-class _MissingError(Exception):
+class MissingError(Exception):
     """A shape or a value that is needed is not known. The message says why."""
 
 
@@ -46,7 +46,7 @@ class Call:
             message = f"its input {at} is left out"
             raise ValueError(message)
         if tensor.shape is None:
-            raise _MissingError(tensor.unknown or f"the shape of '{tensor.name[:80]}' is unknown")
+            raise MissingError(tensor.unknown or f"the shape of '{tensor.name[:80]}' is unknown")
         return tensor.shape
 
     def kind(self, at: int) -> int:
@@ -60,7 +60,7 @@ class Call:
         value = tensor.known() if tensor is not None else None
         if value is None:
             msg = f"the size of what {label(self.node)} puts out depends on data"
-            raise _MissingError(msg)
+            raise MissingError(msg)
         return value
 
     def get(self, name: str, default: Any) -> Any:
@@ -81,7 +81,7 @@ def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tenso
     if rule is not None:
         try:
             made = rule(Call(node, inputs))
-        except _MissingError as error:
+        except MissingError as error:
             reason = str(error)
         except (IndexError, TypeError, ValueError, ZeroDivisionError) as error:
             message = f"{label(node)} is not valid: {error}"
@@ -266,7 +266,7 @@ def _multi_head(call: Call) -> list[Found]:
     shape = call.shape(0)
     if len(shape) != 3 or not call.has(2):  # noqa: PLR2004 - batch, length, width
         msg = f"{label(call.node)} is given query, key and value packed, for which there is no rule"
-        raise _MissingError(msg)
+        raise MissingError(msg)
     value = call.shape(2)
     width = value[2] if len(value) == 3 else value[1] * value[3]  # noqa: PLR2004
     return [(call.kind(0), (shape[0], shape[1], width))]

@@ -37,6 +37,9 @@ def macs(step: NodeRun) -> int:
         raise ModelError(f"{message}: {why}" if why else message)
     try:
         return rule(step)
+    except microsoft.MissingError as error:
+        message = f"{label(step.node)}: {error}"
+        raise ModelError(message) from None
     except (IndexError, AttributeError, ValueError, TypeError, ZeroDivisionError) as error:
         if isinstance(error, ModelError):
             raise

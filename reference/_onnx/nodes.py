@@ -114,6 +114,9 @@ def _check(node: onnx.NodeProto) -> None:
             given = list(attribute.ints) if wrong else attribute.i
             message = f"{label(node)}: its attribute '{attribute.name}' is {given}"
             raise ModelError(message)
+        if attribute.name == "num_outputs" and attribute.i != len(node.output) and node.op_type == "Split":
+            message = f"{label(node)} has {len(node.output)} outputs, and its attribute 'num_outputs' is {attribute.i}"
+            raise ModelError(message)
 
 
 def _typed(

@@ -199,7 +199,7 @@ class _Runner:
             self._done.unknown.append(str(error))
             return [Tensor(name=name, unknown=str(error)) for name in node.output if name]
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
-            return [_constant(node)]
+            return _wanted(node, [_constant(node)])
         made = outputs(node, inputs, opsets)
         if not all(each.is_known for each in made):
             self._by_its_function(node, inputs, made, opsets)

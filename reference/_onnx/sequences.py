@@ -45,9 +45,12 @@ def outputs(node: onnx.NodeProto, inputs: Inputs) -> list[Tensor]:
         made = rule(node, inputs, attributes)
     except _UnsettledError as error:
         made = Tensor(name=name, unknown=str(error))
-    except (IndexError, ValueError, TypeError) as error:
+    except (IndexError, ValueError, TypeError, ZeroDivisionError) as error:
         message = f"{label(node)} is not valid: {error}"
         raise ModelError(message) from None
+    if any(node.output[1:]):
+        message = f"{label(node)} is not valid: it has {len(node.output)} outputs and puts out one"
+        raise ModelError(message)
     made.name = name
     return [made] if name else []
 

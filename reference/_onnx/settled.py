@@ -81,7 +81,7 @@ def settle(
         tensor.data_type, tensor.shape = found[0] or tensor.data_type, checked(found[1], tensor.name)
         return
     causes = [each.unknown for each in inputs if each is not None and each.unknown]
-    tensor.unknown = causes[0] if causes else _why(node)
+    tensor.unknown = causes[0] if causes else _why(node, inputs)
 
 
 def disputed(node: onnx.NodeProto) -> bool:
@@ -93,7 +93,7 @@ def disputed(node: onnx.NodeProto) -> bool:
     return padding.startswith(b"SAME") and dilated
 
 
-def _why(node: onnx.NodeProto) -> str:
+def _why(node: onnx.NodeProto, inputs: Inputs) -> str:
     """Why there is no shape, where all that the node reads has one."""
     if disputed(node):
         return f"{label(node)} has dilations and SAME padding, of whose size runtimes differ"
@@ -101,6 +101,12 @@ def _why(node: onnx.NodeProto) -> str:
         return f"{label(node)} puts out a sequence of maps, whose bytes are not agreed upon"
     if node.domain == classical.DOMAIN:
         return f"there is no rule for what {label(node)} puts out"
+    deciding = inputs[1:2] if node.op_type == "Compress" else inputs
+    unread = [each for each in deciding if each is not None and each.known() is None]
+    if unread and all(each.kind in ("weight", "constant") for each in unread):
+        return (
+            f"the size of what {label(node)} puts out depends on '{unread[0].name[:80]}', which is too large to be read"
+        )
     return f"the size of what {label(node)} puts out depends on data"
 
 

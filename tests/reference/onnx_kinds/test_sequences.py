@@ -109,3 +109,15 @@ def test_what_is_wrong_is_said(tmp_path, body, why):
     path = saved(tmp_path, f"(float[2,4] x) => (float p) {{ {body} }}", weights=weights)
     with pytest.raises(ValueError, match=why):
         onnx_activation_bytes(path)
+
+
+def test_a_split_into_more_than_it_names_is_said(tmp_path):
+    path = saved(tmp_path, "(float[2,8] x) => (float a) { a, b = Split<axis=1, num_outputs=4>(x) }", opset=18)
+    with pytest.raises(ValueError, match=r"\(Split\) has 2 outputs, and its attribute 'num_outputs' is 4"):
+        onnx_tensors(path)
+
+
+@pytest.mark.parametrize("body", ["s, t = SequenceConstruct(x, x)", "s = SplitToSequence<axis=0>(one)"])
+def test_a_sequence_that_can_t_be_is_said(tmp_path, body):
+    with pytest.raises(ValueError, match="is not valid"):
+        onnx_activation_bytes(saved(tmp_path, f"(float[2,4] x) => (float s) {{ {body} }}", weights=W))

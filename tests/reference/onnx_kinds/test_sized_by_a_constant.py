@@ -67,3 +67,9 @@ def test_what_depends_on_data_is_still_named(tmp_path):
         onnx_macs(path)
     path = saved(tmp_path, "(float[2,4] x) => (float y) { h = Compress<axis=1>(x, c) y = Gemm<transA=1>(h, w) }", weights={**W, "c": YES})  # fmt: skip
     assert onnx_macs(path) == 12
+
+
+def test_a_constant_that_is_too_large_to_be_read_is_named(tmp_path):
+    path = saved(tmp_path, "(float[2,4] x) => (int64 y) { y = Unique(c) }", weights={"c": np.arange(5000)})
+    with pytest.raises(ValueError, match=r"\(Unique\) puts out depends on 'c', which is too large to be read"):
+        onnx_tensors(path)
