@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.conventions import compared, say_why_nothing, short
 from labgrade.commands.course import add_for, whose
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.spec import course
 from labgrade.subjects import models
+from labgrade.truth.conventions import compared, say_why_nothing, short
 from labgrade.truth.named import value_of
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
