@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import itertools
 import json
 import sys
 from dataclasses import replace
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.course import add_for, whose
 from labgrade.core.did_you_mean import did_you_mean, look_up
-from labgrade.core.errors import FaultError, UsageError
+from labgrade.core.errors import UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.spec import course
 from labgrade.subjects import models
+from labgrade.truth.conventions import compared, say_why_nothing, short
 from labgrade.truth.named import value_of
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
@@ -27,74 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from labgrade.spec.course import Course
-    from labgrade.spec.registry import Entry, Parameter
+    from labgrade.spec.registry import Entry
 
-_MOST = 256
 _TOKENS = "tokens"  # needs to be told how many there are
-
-
-def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
-    """A row a choice: the conventions that are free, the value, and whether it differs from that of the defaults.
-
-    Free are those with few values (words to choose from, yes or no) that `chosen` does not set. What can't be computed
-    under a choice is said in its place.
-
-    Raises:
-        UsageError: there are more than 256 choices.
-    """
-    free = {name: own for name, each in entry.parameters.items() if name not in chosen and (own := _choices(each))}
-    combinations = [dict(zip(free, values, strict=True)) for values in itertools.product(*free.values())]
-    if len(combinations) > _MOST:
-        message = f"'{entry.name}' has {len(combinations):,} choices of conventions; say some with --set"
-        raise UsageError(message)
-    values = [_tried(compute, {**chosen, **each}) for each in combinations]
-    usual = {name: _default(entry.parameters[name]) for name in free}
-    # What is required has no default: then the others are compared with the first choice.
-    first = next((value for each, value in zip(combinations, values, strict=True) if each == usual), values[0])
-    pairs = zip(combinations, values, strict=True)
-    return [{**each, entry.name: value, "differs": value != first} for each, value in pairs]
-
-
-def short(value: Any) -> Any:
-    """A value on one line; of a table the number of its rows and what its numbers come to."""
-    if not isinstance(value, list | dict):
-        return value
-    numbers = list(_numbers(value))
-    return f"{len(value)} rows, sum {sum(numbers):,}" if numbers else f"{len(value)} rows"
-
-
-def _choices(parameter: Parameter) -> list[Any]:
-    schemas: Any = parameter.schema.get("anyOf", [parameter.schema])
-    options = [_values(each) for each in schemas]
-    return [value for each in options for value in each] if all(options) else []
-
-
-def _values(schema: dict[str, Any]) -> list[Any]:
-    """All values that a schema allows, where they are few; else none."""
-    few: dict[str, list[Any]] = {"boolean": [False, True], "null": [None]}
-    return list(schema["enum"]) if "enum" in schema else few.get(str(schema.get("type")), [])
-
-
-def _default(parameter: Parameter) -> Any:
-    words = {"None": None, "True": True, "False": False}
-    return words.get(parameter.default, parameter.default.strip("'\""))
-
-
-def _tried(compute: Callable[[dict[str, Any]], Any], parameters: dict[str, Any]) -> Any:
-    try:
-        return compute(parameters)
-    except (FaultError, UsageError) as error:
-        return f"can't be computed: {str(error).partition(': ')[2] or error}"
-
-
-def _numbers(value: Any) -> Iterator[int | float]:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
-
-
+_SAID = "inputs"  # the parameter of a quantity of files that takes what is said of their inputs
 _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
 _COMPUTED_OF = {
@@ -124,7 +60,8 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SHAPE",
-        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network",
+        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network. Of an "
+        "ONNX --file also by name, image=1,3,64,64, or the value of a small input: sr=16000, sizes=[3,4]",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
@@ -155,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
         what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
         message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
         raise UsageError(message)
+    if options.file is not None and options.input and _SAID in entry.parameters:
+        chosen[_SAID] = [_without_fill(each) for each in options.input]
     with _asking(found, of_file=bool(subject.file)) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
@@ -163,7 +102,9 @@ def run(options: argparse.Namespace) -> int:
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
         else:
-            _print(compute(chosen), entry.name, options)
+            value = compute(chosen)
+            _print(value, entry.name, options)
+            say_why_nothing(value, entry, chosen, compute)
     return 0
 
 
@@ -202,7 +143,8 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         raise UsageError(message)
     if options.config is not None:
         return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
-    first, *further = map(_input_of, options.input or ["1,3,224,224"])
+    own = options.file is not None and any("=" in each for each in options.input)  # what only the file can judge
+    first, *further = map(_input_of, (not own and options.input) or ["1,3,224,224"])
     return SubjectSpec(
         model=options.model or "",
         code=found.code_of(options.model or ""),
@@ -211,6 +153,12 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         input=first,
         further=tuple(further),
     )
+
+
+def _without_fill(text: str) -> str:
+    """What is typed of an input, without how it is filled: a file is run on shapes."""
+    shape, _, fill = text.rpartition(":")
+    return shape if fill in models.FILLS or fill.startswith(f"{_TOKENS}=") else text
 
 
 def _input_of(text: str) -> InputSpec:

@@ -48,6 +48,7 @@ _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to co
 
 
 # What the machine lacked at that time, as Python, the system and torch say it.
+_SEVERAL = "list[list[int]]"  # the annotation of an input_shape that may be several
 _TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
 
 
@@ -375,6 +376,11 @@ def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
     """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
     own: dict[str, Any] = {}
-    if subject is not None and "input_shape" in entry.parameters and not subject.further:
-        own["input_shape"] = list(subject.input.shape)
+    wanted = entry.parameters.get("input_shape")
+    if subject is not None and wanted is not None:
+        shapes = [list(each.shape) for each in (subject.input, *subject.further)]
+        if not subject.further:
+            own["input_shape"] = shapes[0]
+        elif _SEVERAL in wanted.annotation:
+            own["input_shape"] = shapes
     return {**own, **call.parameters}

@@ -111,9 +111,13 @@ def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def nodes_of(model: onnx.ModelProto, *, nested: bool) -> Iterator[onnx.NodeProto]:
-    """The nodes of the model's graph in the file's order; with `nested`, those inside a node right behind it."""
-    waiting = list(reversed(model.graph.node))
+def nodes_of(model: onnx.ModelProto, *, nested: bool, functions: bool = False) -> Iterator[onnx.NodeProto]:
+    """The nodes of the model's graph in the file's order; with `nested`, those inside a node right behind it.
+
+    With `functions`, those of model-local functions come last.
+    """
+    inside = [node for function in model.functions for node in function.node] if functions else []
+    waiting = [*reversed(inside), *reversed(model.graph.node)]
     while waiting:
         node = waiting.pop()
         yield node
