@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -101,7 +102,7 @@ def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
 
 
 def _read(proto: onnx.TensorProto, shape: tuple[int, ...]) -> Value | None:
-    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > MOST_ELEMENTS:
+    if proto.data_location == onnx.TensorProto.EXTERNAL or math.prod(shape) > MOST_ELEMENTS:
         return None
     try:
         return np.asarray(numpy_helper.to_array(proto))
