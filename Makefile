@@ -48,6 +48,7 @@ bench-macs: setup
 bench-onnx: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/onnx_files.py
+	$(BIN)/python benchmarks/compute.py
 
 bench-sandbox: setup
 	$(BIN)/python benchmarks/sandbox.py

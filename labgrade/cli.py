@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 USAGE, FAULT = 2, 3
-YOUNG = 20_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
+YOUNG = 200_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 # By who needs them: each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and
 # what it is for.

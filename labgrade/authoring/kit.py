@@ -19,7 +19,8 @@ from labgrade.files import wheel, yaml, yaml_write
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
-from labgrade.subjects.onnx_files import beside, external_data
+from labgrade.subjects.external_data import beside
+from labgrade.subjects.onnx_files import external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 import sys
@@ -12,15 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.course import add_for, whose
-from labgrade.core.did_you_mean import did_you_mean, look_up
+from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
-from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.core.subject import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.spec import course
-from labgrade.subjects import models
 from labgrade.truth.conventions import compared, say_why_nothing, short
-from labgrade.truth.named import value_of
-from labgrade.truth.oracle import Oracle
-from labgrade.values import Artifact, show
 
 if TYPE_CHECKING:
     import argparse
@@ -80,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
     """Print one value, a table, JSON or CSV."""
     options.model = options.model or options.by_name
     found = course.find(Path.cwd())
-    entries = found.quantities.entries
-    entry = look_up(options.quantity, entries, "quantity")
+    entry = found.quantity(options.quantity)
     chosen = conventions_of(options.set, entry)
     if not options.all_conventions and (lacking := _lacking(entry, chosen)):
         message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
@@ -94,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(message)
     if options.file is not None and options.input and _SAID in entry.parameters:
         chosen[_SAID] = [_without_fill(each) for each in options.input]
-    with _asking(found, of_file=bool(subject.file)) as ask:
+    with _asking(found, entry, subject) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            return _plain(value_of(ask, QuantityCall(quantity=entry.name, parameters=parameters), subject))
+            return _plain(ask(parameters))
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
@@ -147,7 +141,7 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
     first, *further = map(_input_of, (not own and options.input) or ["1,3,224,224"])
     return SubjectSpec(
         model=options.model or "",
-        code=found.code_of(options.model or ""),
+        code=found.code_of(options.model) if options.model else {},
         file=str(options.file.absolute()) if options.file is not None else "",
         options=pairs(options.option),
         input=first,
@@ -157,6 +151,8 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
 
 def _without_fill(text: str) -> str:
     """What is typed of an input, without how it is filled: a file is run on shapes."""
+    from labgrade.subjects import models
+
     shape, _, fill = text.rpartition(":")
     return shape if fill in models.FILLS or fill.startswith(f"{_TOKENS}=") else text
 
@@ -167,10 +163,13 @@ def _input_of(text: str) -> InputSpec:
     kind, _, below = fill.partition("=")
     if kind == _TOKENS and below.isdecimal() and int(below):
         return InputSpec(shape=shape_of(shape), fill=kind, dtype="int64", below=int(below))
-    plain = [each for each in models.FILLS if each != _TOKENS]
-    if fill and fill not in plain:
-        message = f"'{fill}' fills no input: {', '.join(plain)} or tokens=100, whole numbers below 100"
-        raise UsageError(message)
+    if fill:
+        from labgrade.subjects import models
+
+        plain = [each for each in models.FILLS if each != _TOKENS]
+        if fill not in plain:
+            message = f"'{fill}' fills no input: {', '.join(plain)} or tokens=100, whole numbers below 100"
+            raise UsageError(message)
     return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 
 
@@ -217,26 +216,27 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _asking(found: Course, *, of_file: bool) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
-    """What answers: ground truth of the zoo's, or what is measured of a file."""
-    if not of_file:
-        with Oracle(found.quantities) as oracle:
-            yield oracle.value
+def _asking(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
+    """What answers under conventions: ground truth of the zoo's, or what is measured of a file."""
+
+    def call(parameters: dict[str, Any]) -> QuantityCall:
+        return QuantityCall(quantity=entry.name, parameters=parameters)
+
+    if not subject.file:
+        from labgrade.spec.registry import Registry
+        from labgrade.truth.named import FORWARD, value_of
+        from labgrade.truth.oracle import Oracle
+
+        needed = {each: found.quantity(each) for each in (entry.name, FORWARD.quantity)}
+        with Oracle(Registry(kind="quantity", entries=needed)) as oracle:
+            yield lambda own: value_of(oracle.value, call(own), subject)
         return
     from labgrade.sandbox.runner import Runner
-    from labgrade.truth.measure import Measurer, UnfitError
+    from labgrade.truth.one_file import measured
+    from labgrade.truth.parameters import parameters_of
 
     with Runner() as runner:
-        measurer = Measurer(found.quantities, runner)
-
-        def ask(call: QuantityCall, subject: SubjectSpec) -> object:
-            path = Path(subject.file)
-            try:
-                return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
-            except UnfitError as error:
-                raise UsageError(str(error)) from error
-
-        yield ask
+        yield lambda own: measured(runner, entry, Path(subject.file), parameters_of(call(own), entry, subject))
 
 
 def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
@@ -301,6 +301,8 @@ def _rows(value: Any, title: str) -> list[dict[str, Any]]:
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
+    import csv
+
     written = io.StringIO()
     keys = dict.fromkeys(key for row in rows for key in row)
     writer = csv.DictWriter(written, list(keys), lineterminator="\n")
@@ -337,5 +339,9 @@ def _show(value: Any, title: str) -> None:
 
 def _cell(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}" if isinstance(value, int) else show(value)
+        if isinstance(value, int):
+            return f"{value:,}"
+        from labgrade.values import show
+
+        return show(value)
     return json.dumps(value) if isinstance(value, list | dict) else str(value)

@@ -109,7 +109,7 @@ def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
-    from labgrade.subjects.onnx_files import beside
+    from labgrade.subjects.external_data import beside
     from labgrade.subjects.provide import provide
     from labgrade.truth.oracle import Oracle
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-import textwrap
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from fractions import Fraction
 from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
@@ -108,6 +106,8 @@ def framed(text: str, label: str = "", *, theirs: bool = False) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
+    import textwrap
+
     return textwrap.wrap(line, FRAME_CHARS, replace_whitespace=False, drop_whitespace=False) or [""]
 
 
@@ -156,7 +156,7 @@ def all_encodable(value: T) -> T:
     return value if made is value or made == value else cast("T", made)
 
 
-_WITHOUT_TEXT = (bool, int, float, Fraction)
+_WITHOUT_TEXT = (bool, int, float)
 
 
 @functools.cache

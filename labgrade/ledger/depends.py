@@ -27,7 +27,7 @@ from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
 from labgrade.spec import language
-from labgrade.subjects.onnx_files import beside
+from labgrade.subjects.external_data import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

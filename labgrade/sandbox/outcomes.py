@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import FaultError
-from labgrade.core.results import Execution
+from labgrade.core.execution import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
-from labgrade.sandbox.child.call import MODULE, MOST_NAMES
-from labgrade.sandbox.child.wire import NotPlainError, unpack_each
+from labgrade.sandbox.child.wire import MODULE, MOST_NAMES, NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
 from labgrade.sandbox.requests import CallRequest, ProgramRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.core.results import ExecutionStatus
-    from labgrade.core.task import Limits
+    from labgrade.core.execution import ExecutionStatus, Limits
     from labgrade.sandbox.host.child import Ending, Exit
     from labgrade.sandbox.requests import InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 

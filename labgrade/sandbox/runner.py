@@ -12,23 +12,20 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
-from labgrade.core.results import Execution
-from labgrade.core.serialise import plain_subject
-from labgrade.core.task import Limits
+from labgrade.core.execution import Execution, Limits
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.job_folders import JobFolders
-from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, in_environment
+from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, alone, in_environment
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
-from labgrade.submissions.archive_records import OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from labgrade.core.task import SubjectSpec
+    from labgrade.core.subject import SubjectSpec
     from labgrade.sandbox.host.child import Ending
     from labgrade.sandbox.host.protection import Protection
     from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
@@ -106,7 +103,7 @@ class Runner:
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        wanted = {"given": list(request.given), "subject": plain_subject(request.subject) if request.subject else None}
+        wanted = {"given": list(request.given), "subject": _plain(request.subject) if request.subject else None}
         model = f"{GIVEN_FOLDER}/{next(iter(request.model), '')}"
         return self._call(request, "call", {"model": model}, wanted, {GIVEN_FOLDER: request.model})
 
@@ -117,7 +114,7 @@ class Runner:
         itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
         where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
         """
-        each = [plain_subject(subject) for subject, _ in subjects]
+        each = [_plain(subject) for subject, _ in subjects]
         wanted = {"given": list(request.given), "subject": None, "each": each}
         files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
         models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
@@ -175,7 +172,7 @@ class Runner:
         given, by name.
         """
         given = request.built
-        subject = plain_subject(request.subject) if given and request.subject is not None else None
+        subject = _plain(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
         return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, wanted, several=False)
 
@@ -185,7 +182,7 @@ class Runner:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
         given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
         built = request.built
-        wanted = {"given": built, "subject": None, "each": [plain_subject(own) for *_, own in each]} if built else None
+        wanted = {"given": built, "subject": None, "each": [_plain(own) for *_, own in each]} if built else None
         done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
@@ -288,7 +285,8 @@ class Runner:
             "several": [[name, dict(parameters)] for name, parameters in request.several],
             "parts": {name: list(places) for name, places in request.parts.items()},
         }
-        job = Job(kind="measure", server=str(file.parent), lay=lay, limits=request.limits, arguments=arguments)
+        server = alone(str(file.parent)) if request.alone else str(file.parent)
+        job = Job(kind="measure", server=server, lay=lay, limits=request.limits, arguments=arguments)
         return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
 
     def read(self, request: ReadRequest) -> Execution:
@@ -320,6 +318,8 @@ class Runner:
         Raises:
             FaultError: the sandbox can't be used.
         """
+        from labgrade.submissions.archive_records import OPENED
+
         size = source.stat().st_size if source.is_file() else 0
         limits = Limits(seconds=_OPEN_SECONDS + size / _OPENED_BYTES_A_SECOND, memory=_OPEN_MEMORY)
 
@@ -397,3 +397,9 @@ class Runner:
         if ending.lost and (ending.stopped or not (isinstance(server, ForkServer) and server.is_there)):
             self._servers.drop(job.server)
         return ending
+
+
+def _plain(subject: SubjectSpec) -> Mapping[str, Any]:
+    from labgrade.core.serialise import plain_subject
+
+    return plain_subject(subject)

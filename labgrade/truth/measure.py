@@ -16,9 +16,9 @@ from labgrade.core.text import excerpt
 from labgrade.files.cache import cache_folder
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
-from labgrade.subjects.onnx_files import beside
+from labgrade.subjects.external_data import beside
 from labgrade.subjects.provide import provide
-from labgrade.truth.oracle import parameters_of
+from labgrade.truth.parameters import parameters_of
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 

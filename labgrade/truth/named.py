@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.core.task import QuantityCall
+from labgrade.core.subject import QuantityCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Ask: TypeAlias = Callable[[QuantityCall, SubjectSpec], object]
 
-_FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
+FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
 _ARGUMENTS = re.compile(r"TypeError: \w{0,80}\.?forward\(\) (?:missing|takes)")
 _LACKING = re.compile(r"KeyError: '(\w+)'")
 _UNCOUNTABLE = re.compile(r"UncountableError: (.*) \(", re.DOTALL)  # as a quantity says what it can't tell, and why
@@ -43,7 +43,7 @@ def why_broken(ask: Ask, subject: SubjectSpec) -> str:
     if subject.is_config or subject.is_onnx:
         return ""
     try:
-        ask(_FORWARD, subject)
+        ask(FORWARD, subject)
     except FaultError as error:
         return str(error).partition(f"failed on '{subject.model}': ")[2].rpartition(" (")[0]
     return ""

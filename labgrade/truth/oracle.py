@@ -21,12 +21,11 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
-from labgrade.core.serialise import plain_subject
 from labgrade.files import process
 from labgrade.files.cache import Cache, KeptArrays, PackedArrays, cache_folder, unpacked, version_of
-from labgrade.subjects import models
 from labgrade.subjects.onnx_files import OnnxFiles
 from labgrade.truth.lent import Borrowed
+from labgrade.truth.parameters import parameters_of
 
 if TYPE_CHECKING:
     import socket
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labgrade.core.task import QuantityCall, SubjectSpec
-    from labgrade.spec.registry import Entry, Registry
+    from labgrade.spec.registry import Registry
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
 _EXPORTERS = (*_LIBRARIES, "onnxscript")
@@ -48,7 +47,6 @@ _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to co
 
 
 # What the machine lacked at that time, as Python, the system and torch say it.
-_SEVERAL = "list[list[int]]"  # the annotation of an input_shape that may be several
 _TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
 
 
@@ -267,6 +265,8 @@ class Oracle:
     def _key_of(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
         if entry.file not in self._digests:
+            from labgrade.subjects import models
+
             own = b"".join(path.read_bytes() for path in models.SOURCES)
             self._digests[entry.file] = entry.source_digest(self._imports) + hashlib.sha256(own).hexdigest()
         plain: object = plain_subject(subject)
@@ -373,14 +373,8 @@ def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
     return sum(each.nbytes for each in arrays.values())
 
 
-def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
-    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
-    own: dict[str, Any] = {}
-    wanted = entry.parameters.get("input_shape")
-    if subject is not None and wanted is not None:
-        shapes = [list(each.shape) for each in (subject.input, *subject.further)]
-        if not subject.further:
-            own["input_shape"] = shapes[0]
-        elif _SEVERAL in wanted.annotation:
-            own["input_shape"] = shapes
-    return {**own, **call.parameters}
+def plain_subject(subject: SubjectSpec) -> Mapping[str, Any]:
+    """The subject as plain data; what makes it so is loaded where there is one."""
+    from labgrade.core.serialise import plain_subject as plain
+
+    return plain(subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opset
         tensor = _tensor(name, found.get(name))
         if tensor.shape is None:
             settle(tensor, at, node, inputs, dict(opsets).get("", 99), functools.partial(value, name))
-        if tensor.shape is not None and np.prod(tensor.shape, dtype=object) <= MOST_ELEMENTS:
+        if tensor.shape is not None and math.prod(tensor.shape) <= MOST_ELEMENTS:
             tensor.source = functools.partial(value, name)
         result.append(tensor)
     return result
@@ -164,7 +165,7 @@ def _inferred(
         name: onnx.numpy_helper.from_array(np.frombuffer(content, dtype=dtype).reshape(shape))
         for name, (content, shape, dtype) in known
     }
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets]
     try:
         return shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
     except _INFERENCE_ERRORS as error:
@@ -196,9 +197,14 @@ def function_of(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: O
 
 
 def _type(data_type: int, shape: tuple[int, ...] | None) -> onnx.TypeProto:
-    if not data_type:
-        return onnx.TypeProto()
-    return helper.make_tensor_type_proto(data_type, shape)
+    made = onnx.TypeProto()
+    if data_type:
+        made.tensor_type.elem_type = data_type
+        if shape is not None:
+            made.tensor_type.shape.SetInParent()  # of a scalar, too
+            for size in shape:
+                made.tensor_type.shape.dim.add().dim_value = size
+    return made
 
 
 def _complete(found: onnx.TypeProto | None) -> bool:
@@ -233,7 +239,7 @@ def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opse
 
 def _shape_value(node: onnx.NodeProto, shape: tuple[int, ...]) -> Value:
     if node.op_type == "Size":
-        return np.array(np.prod(shape, dtype=object), dtype=np.int64)
+        return np.array(math.prod(shape), dtype=np.int64)
     bounds = {attribute.name: attribute.i for attribute in node.attribute}
     return np.array(shape[bounds.get("start", 0) : bounds.get("end", len(shape))], dtype=np.int64)
 
@@ -244,7 +250,7 @@ def _evaluated(node: onnx.NodeProto, feeds: Mapping[str, Value], opsets: Opsets,
     types = [helper.make_tensor_value_info(given, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
              for given, v in feeds.items()]  # fmt: skip
     graph = helper.make_graph([node], "node", types, [onnx.ValueInfoProto(name=name)])
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -137,7 +138,7 @@ def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
 
 def _read(proto: onnx.TensorProto, shape: tuple[int, ...]) -> Value | None:
     most = _MOST_TRUTHS if proto.data_type == onnx.TensorProto.BOOL else MOST_ELEMENTS
-    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > most:
+    if proto.data_location == onnx.TensorProto.EXTERNAL or math.prod(shape) > most:
         return None
     try:
         return np.asarray(numpy_helper.to_array(proto))

@@ -15,7 +15,7 @@ from labgrade.cli import main
 from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.spec import course
 from labgrade.subjects import models, onnx_export, onnx_small
-from labgrade.subjects.onnx_files import beside
+from labgrade.subjects.external_data import beside
 from labgrade.truth.oracle import Oracle
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from labgrade.sandbox.child import file_functions
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.spec import course, load
 from labgrade.subjects import onnx_small
-from labgrade.subjects.onnx_files import beside
+from labgrade.subjects.external_data import beside
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from labgrade.sandbox.child import notebook
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.surroundings import Surroundings
-from labgrade.sandbox.child.wire import NotPlainError, pack
+from labgrade.sandbox.child.wire import MODULE, MOST_NAMES, NotPlainError, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +74,7 @@ def place(error: BaseException, folder: Path) -> Event:
     return found
 
 
-MODULE = "student_file"
 _FAILING_SECONDS = 1.0
-MOST_NAMES = 200
 _MOST_YIELDED = 1 << 22
 
 
