@@ -1,9 +1,16 @@
-"""Who may come in: this machine's browser with the token of the link, from the desk's own pages alone."""
+"""Who may come in: the one browser that came by the link, from the desk's own pages alone.
+
+A browser sends a host's cookies to every port of it, and keeps what a port once gave it (service workers, files) for
+whoever listens there next. So each desk is a host of its own, of a name that nobody can guess: browsers know that
+`localhost` and all names below it are this machine. No other server is sent the cookie, and none was there before.
+What opens the desk, what keeps it open and what its forms carry are made each by itself.
+"""
 
 from __future__ import annotations
 
 import hmac
 import secrets
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl
@@ -34,6 +41,25 @@ _HEADERS = {
     "cache-control": "no-store",  # the back button and a reopened tab show what holds now
 }
 _CLOSED = "This desk opens by the link that 'labgrade desk' printed. Start it again for a new one."
+_SPENT = (
+    "This link has opened the desk before, in another browser. If that was not you, stop the desk. "
+    "Start it again for a new link."
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Keys:
+    """What one desk is reached and opened by. `spent`: a browser came by the link."""
+
+    host: str = field(default_factory=lambda: f"{secrets.token_hex(16)}.localhost")
+    link: str = field(default_factory=lambda: secrets.token_hex(32))
+    session: str = field(default_factory=lambda: secrets.token_hex(32))
+    form: str = field(default_factory=lambda: secrets.token_hex(32))
+    spent: bool = False
+
+    def address(self, port: int) -> str:
+        """The link."""
+        return f"http://{self.host}:{port}/?{TOKEN}={self.link}"
 
 
 class RefusedFormError(Exception):
@@ -41,13 +67,12 @@ class RefusedFormError(Exception):
 
 
 class Door:
-    """Lets a request through that names this host, carries the token, and on writes comes from the desk's own page."""
+    """Lets a request through that names this desk, carries its cookie, and on writes comes from the desk's own page."""
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
+    def __init__(self, app: ASGIApp, *, port: int, keys: Keys) -> None:
         self._app = app
-        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self._cookie = f"{COOKIE}_{port}"  # a browser keeps cookies by host, whatever the port
-        self._token = token
+        self._host = f"{keys.host}:{port}"
+        self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it, or hand it on."""
@@ -69,41 +94,38 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        host = headers.get("host", "")
-        if host not in self._hosts:
-            port = next(iter(self._hosts)).rpartition(":")[2]
-            return _refusal(f"This desk is at 127.0.0.1:{port} alone; through ssh, forward the same port.")
+        if not _same(headers.get("host", ""), self._host):  # nor is a stranger told the name
+            return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
         site = headers.get("sec-fetch-site", "none")
-        if method == "POST" and (headers.get("origin", "") != f"http://{host}" or site not in {"none", "same-origin"}):
+        own = headers.get("origin", "") == f"http://{self._host}" and site in {"none", "same-origin"}
+        if method == "POST" and not own:
             return _refusal("This came from another page than the desk's own; nothing was saved.")
+        known = _same(self._of_cookie(headers), self._keys.session)
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])[0]
-        if method == "GET" and scope["path"] == "/" and given and _same(given, self._token):
-            response = RedirectResponse("/", status_code=303)
-            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
-            return response
-        return None if _same(self._of_cookie(headers), self._token) else _refusal(_CLOSED)
+        if method == "GET" and scope["path"] == "/" and _same(given, self._keys.link):
+            return self._by_link(known=known)
+        return None if known else _refusal(_CLOSED)
+
+    def _by_link(self, *, known: bool) -> Response:
+        """The first browser that comes by the link is the one that is let in; it may come by it again."""
+        if self._keys.spent and not known:
+            return _refusal(_SPENT)
+        self._keys.spent = True
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(COOKIE, self._keys.session, httponly=True, samesite="strict", path="/")
+        return response
 
     def _of_cookie(self, headers: Headers) -> str:
         try:
-            morsel = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+            morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
         except CookieError:
             return ""
         return morsel.value if morsel is not None else ""
 
 
-def new_token() -> str:
-    """A token that nobody guesses."""
-    return secrets.token_urlsafe(32)
-
-
-def form_key(token: str) -> str:
-    """What every form of the desk carries: who can read the cookie alone can't make one."""
-    return hmac.new(token.encode(), b"forms of the desk", "sha256").hexdigest()
-
-
-async def fields(request: Request, token: str) -> dict[str, list[str]]:
+async def fields(request: Request, form_key: str) -> dict[str, list[str]]:
     """The fields of a form that one of the desk's own pages sent.
 
     Raises:
@@ -123,7 +145,7 @@ async def fields(request: Request, token: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value.replace("\r\n", "\n"))  # a script sends a text's lines as they are
-    if not _same(found.get(KEY, [""])[0], form_key(token)):
+    if not _same(found.get(KEY, [""])[0], form_key):
         message = "This page is of a desk that was closed since; nothing was saved: open it by its new link."
         raise RefusedFormError(message)
     return found

@@ -35,9 +35,9 @@ _KEPT = {"cache-control": "private, max-age=31536000, immutable"}  # their addre
 _CONFLICT, _WRONG, _FAILED = 409, 422, 503
 
 
-def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> Starlette:
-    """The application; `port` is where it will be reached, `token` opens it."""
-    forms = _Forms(pages, token)
+def application(pages: Pages, whole: ClassPages, *, port: int, keys: access.Keys) -> Starlette:
+    """The application; `port` is where it will be reached, `keys` open it."""
+    forms = _Forms(pages, keys.form)
     reading: dict[str, Callable[[Mapping[str, str]], str]] = {
         "/": pages.queue,
         "/question": pages.question,
@@ -58,7 +58,7 @@ def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> St
         Route("/undo", forms.undo, methods=["POST"]),
         *(Route(f"/static/{name}", _static(name), methods=["GET"]) for name in _STATIC),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, token=token)])
+    return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, keys=keys)])
 
 
 def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
@@ -99,8 +99,8 @@ def _static(name: str) -> Callable[[Request], Response]:
 class _Forms:
     """What is written: each form is decided whole, and its row kept, before the next page is sent."""
 
-    def __init__(self, pages: Pages, token: str) -> None:
-        self._pages, self._token = pages, token
+    def __init__(self, pages: Pages, key: str) -> None:
+        self._pages, self._key = pages, key
 
     async def decide(self, request: Request) -> Response:
         return await self._handled(request, self._decide)
@@ -113,7 +113,7 @@ class _Forms:
 
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
-            sent = await access.fields(request, self._token)
+            sent = await access.fields(request, self._key)
         except access.RefusedFormError as refused:
             return PlainTextResponse(str(refused), status_code=403)
         return await run_in_threadpool(done, sent)
