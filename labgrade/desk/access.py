@@ -13,20 +13,16 @@ import secrets
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, parse_qsl
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "labgrade_desk"
 TOKEN = "token"  # noqa: S105 - the name of the field, not its value
-KEY = "key"
-_LARGEST_FORM = 4 << 20
-_MOST_FIELDS = 20_000
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -62,10 +58,6 @@ class Keys:
         return f"http://{self.host}:{port}/?{TOKEN}={self.link}"
 
 
-class RefusedFormError(Exception):
-    """A form that is none of the desk's own; the message is for the person."""
-
-
 class Door:
     """Lets a request through that names this desk, carries its cookie, and on writes comes from the desk's own page."""
 
@@ -94,7 +86,7 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        if not _same(headers.get("host", ""), self._host):  # nor is a stranger told the name
+        if not same(headers.get("host", ""), self._host):  # nor is a stranger told the name
             return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
@@ -102,9 +94,9 @@ class Door:
         own = headers.get("origin", "") == f"http://{self._host}" and site in {"none", "same-origin"}
         if method == "POST" and not own:
             return _refusal("This came from another page than the desk's own; nothing was saved.")
-        known = _same(self._of_cookie(headers), self._keys.session)
+        known = same(self._of_cookie(headers), self._keys.session)
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])[0]
-        if method == "GET" and scope["path"] == "/" and _same(given, self._keys.link):
+        if method == "GET" and scope["path"] == "/" and same(given, self._keys.link):
             return self._by_link(known=known)
         return None if known else _refusal(_CLOSED)
 
@@ -125,35 +117,10 @@ class Door:
         return morsel.value if morsel is not None else ""
 
 
-async def fields(request: Request, form_key: str) -> dict[str, list[str]]:
-    """The fields of a form that one of the desk's own pages sent.
-
-    Raises:
-        RefusedFormError: it is none.
-    """
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LARGEST_FORM:
-            message = "That is more than a form of the desk holds; nothing was saved."
-            raise RefusedFormError(message)
-    try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
-    except (ValueError, UnicodeDecodeError) as error:
-        message = "This is no form of the desk's; nothing was saved."
-        raise RefusedFormError(message) from error
-    found: dict[str, list[str]] = {}
-    for name, value in pairs:
-        found.setdefault(name, []).append(value.replace("\r\n", "\n"))  # a script sends a text's lines as they are
-    if not _same(found.get(KEY, [""])[0], form_key):
-        message = "This page is of a desk that was closed since; nothing was saved: open it by its new link."
-        raise RefusedFormError(message)
-    return found
-
-
 def _refusal(message: str) -> Response:
     return PlainTextResponse(message, status_code=403)
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
+def same(one: str, other: str) -> bool:
+    """Whether two secrets are one, in a time that tells nothing of either."""
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

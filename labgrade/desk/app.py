@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -14,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from labgrade.core.errors import UsageError
-from labgrade.desk import access
+from labgrade.desk import access, form_fields
 from labgrade.desk.form_decisions import FormMarks, OutdatedError
 from labgrade.desk.next_answer import TOP, NotHereError, link, question_of
 from labgrade.desk.page_fields import static_files
@@ -113,19 +112,15 @@ class _Forms:
 
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
-            sent = await access.fields(request, self._key)
-        except access.RefusedFormError as refused:
-            return PlainTextResponse(str(refused), status_code=403)
-        return await run_in_threadpool(done, sent)
+            return await run_in_threadpool(done, await form_fields.sent(request, self._key))
+        except form_fields.RefusedFormError as refused:
+            return PlainTextResponse(str(refused), status_code=refused.status)
 
     def _decide(self, sent: Mapping[str, list[str]]) -> Response:
         question = question_of({name: values[0] for name, values in sent.items()})
-        who = sent.get("who", [""])[0]
-        try:
-            marks = [FormMarks.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
-        except ValueError:
-            return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
-        second = "second" in sent
+        who, second = sent["who"][0], "second" in sent
+        marks = [_mark(sent)] if "comment" in sent else [FormMarks.from_json(row) for row in sent.get("row", ())]
+        _refuse_contradiction(question, who, marks)
         try:
             if second:
                 self._pages.decider.decide_second(marks[0])
@@ -167,24 +162,16 @@ class _Forms:
     def _reword(self, sent: Mapping[str, list[str]]) -> Response:
         query = {name: values[0] for name, values in sent.items()}
         question = question_of(query)
+        row = form_fields.plain(query["row"], {"old": str, "numbers": list})
         try:
-            row = json.loads(query.get("row", ""))
-            old, numbers = str(row["old"]), [int(number) for number in row["numbers"]]
-        except (ValueError, TypeError, KeyError):
-            return PlainTextResponse("This is no form of the desk's; nothing was changed.", status_code=_WRONG)
-        try:
-            self._pages.decider.reword(question, old, query.get("new", ""), numbers)
+            self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:
             return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_CONFLICT)
         return RedirectResponse(link("/comments", question), status_code=303)
 
     def _undo(self, sent: Mapping[str, list[str]]) -> Response:
         try:
-            numbers = [int(number) for number in sent.get("number", [])]
-        except ValueError:
-            numbers = []
-        try:
-            taken = self._pages.decider.undo(numbers)
+            taken = self._pages.decider.undo(form_fields.numbers(sent["number"]))
         except (OutdatedError, UsageError) as error:
             return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_CONFLICT)
         place = taken[0].place
@@ -196,11 +183,22 @@ def _mark(sent: Mapping[str, list[str]]) -> FormMarks:
     """The mark of the form of one page.
 
     Raises:
-        ValueError: it is no such form.
+        RefusedFormError: it is no such form.
     """
-    who, seen = tuple(sent.get("answer", ())), tuple(sent.get("seen", ()))
-    if len(who) != len(seen):
-        raise ValueError(who)
     question = question_of({name: values[0] for name, values in sent.items()})
-    given, comment = tuple(sent.get("points", ())), sent.get("comment", [""])[0]
-    return FormMarks(question=question, who=who, seen=seen, points=given, comment=comment)
+    who, seen, given = (tuple(sent.get(name, ())) for name in ("answer", "seen", "points"))
+    return FormMarks(question=question, who=who, seen=seen, points=given, comment=sent["comment"][0])
+
+
+def _refuse_contradiction(question: QuestionId, who: str, marks: list[FormMarks]) -> None:
+    """A form of an answer names it and its question a second time; a list of suggestions names its question, or none.
+
+    Raises:
+        RefusedFormError: they differ.
+    """
+    named = question != QuestionId("", "", "")
+    if (who and not named) or any(
+        (named and each.question != question) or who not in ("", each.who[0]) for each in marks
+    ):
+        message = "This form is of one answer and about another"
+        raise form_fields.RefusedFormError(message)

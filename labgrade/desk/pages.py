@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 from labgrade.desk import page_fields, queue
@@ -195,7 +196,7 @@ class Pages:
         """
         _, _, place = self._questions.now().found(query)
         number = query.get("number", "")
-        return self._pictures.png(place.submission, int(number) if number.isdecimal() else -1)
+        return self._pictures.png(place.submission, int(number) if re.fullmatch(r"\d{1,6}", number) else -1)
 
     def all_suggested(self, query: Mapping[str, str]) -> str:
         """Every answer to a question, or to all, that labgrade suggests a mark for, to be accepted at once.
