@@ -18,6 +18,7 @@ from labgrade.desk.form_decisions import FormMarks, OutdatedError
 from labgrade.desk.next_answer import TOP, NotHereError, link, question_of
 from labgrade.desk.page_fields import static_files
 from labgrade.desk.queue import QuestionId
+from labgrade.ledger.database import LedgerError
 from labgrade.reports.html.render import own_script, policy
 from labgrade.review.marking import NoPointsError
 
@@ -115,6 +116,8 @@ class _Forms:
             return await run_in_threadpool(done, await form_fields.sent(request, self._key))
         except form_fields.RefusedFormError as refused:
             return PlainTextResponse(str(refused), status_code=refused.status)
+        except UsageError as error:  # nor can the page be shown again
+            return PlainTextResponse(str(error), status_code=_FAILED)
 
     def _decide(self, sent: Mapping[str, list[str]]) -> Response:
         question = question_of({name: values[0] for name, values in sent.items()})
@@ -166,17 +169,21 @@ class _Forms:
         try:
             self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:
-            return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_CONFLICT)
+            return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_status(error))
         return RedirectResponse(link("/comments", question), status_code=303)
 
     def _undo(self, sent: Mapping[str, list[str]]) -> Response:
         try:
             taken = self._pages.decider.undo(form_fields.numbers(sent["number"]))
         except (OutdatedError, UsageError) as error:
-            return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_CONFLICT)
+            return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_status(error))
         place = taken[0].place
         question = QuestionId(place.lab, place.task, place.check)
         return self._next(link("/answer", question, who=self._pages.called(place)), sent)
+
+
+def _status(error: Exception) -> int:
+    return _FAILED if isinstance(error, LedgerError) else _CONFLICT
 
 
 def _mark(sent: Mapping[str, list[str]]) -> FormMarks:

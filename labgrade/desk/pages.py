@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
+from labgrade.core.errors import UsageError
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, MarkerQueue, NotHereError, link, question_of
@@ -14,7 +15,7 @@ from labgrade.desk.wording import PICTURE
 from labgrade.review import markers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from labgrade.desk.form_decisions import Decider
@@ -49,7 +50,7 @@ class Pages:
         here = self._questions.now()
         found = here.rows()
         left, suggested = sum(row.left for row in found), sum(row.suggested for row in found)
-        markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
+        self._lease(())  # lets go of the answer that was open
         page = self._render("queue.html", here.now, rows=found, left=left, suggested=suggested, problem=problem)
         self._render_ahead(here.coming(None, None))
         return page
@@ -80,7 +81,7 @@ class Pages:
         question, group, place = here.found(query)
         if query.get("second"):
             return self._second(here, question, place, problem, typed)
-        held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
+        held = self._lease([each.place for each in group.answers])
         now, walk, ruling = here.now, here.walk(question), here.now.in_force(place)
         suggested = queue.suggestion(question, group, now)
         page = self._answer_page(
@@ -114,7 +115,7 @@ class Pages:
         """An answer that another person marked, without what they gave."""
         if place not in here.twice(question).open:
             raise NotHereError(self.following_second(question.id))
-        held = sorted(markers.lease(self._live.folder, [place], self.decider.by).values())
+        held = sorted(self._lease([place]).values())
         answers = (here.now.checks[place],)
         return self._answer_page(here, question, answers, typed, problem=problem, held=held, **_SECOND)
 
@@ -250,7 +251,7 @@ class Pages:
         here = self._questions.now()
         found = here.questions.get(question)
         for place in here.open_second(found) if found is not None else ():
-            if not markers.lease(self._live.folder, [place], self.decider.by):
+            if not self._lease([place]):
                 return link("/answer", question, who=here.now.names.of(place.submission), second="1")
         return TOP
 
@@ -290,9 +291,16 @@ class Pages:
         """The page of the first of these that nobody else has begun to look at since; the top where there is none."""
         for walk, group in coming:
             places = [each.place for each in group.answers if each.place in here.now.waiting]
-            if not markers.lease(self._live.folder, places, self.decider.by):
+            if not self._lease(places):
                 return walk.to(group)
         return TOP
+
+    def _lease(self, places: Collection[Place]) -> Mapping[Place, str]:
+        """Keep these for this person, and say who looks at which of them; a full disk keeps no page from anybody."""
+        try:
+            return markers.lease(self._live.folder, places, self.decider.by)
+        except UsageError:
+            return {}
 
     def _render_ahead(self, coming: Iterable[tuple[Walk, AnswerGroup]]) -> None:
         """Have the next answers ready when they are asked for."""
