@@ -1,4 +1,4 @@
-"""Who may come in: the one browser that came by the link, from the desk's own pages alone.
+"""Who may come in, and what may be sent: by the browser that came by the link, from the desk's own pages alone.
 
 A browser sends a host's cookies to every port of it, and keeps what a port once gave it (service workers, files) for
 whoever listens there next. So each desk is a host of its own, of a name that nobody can guess: browsers know that
@@ -9,16 +9,20 @@ What opens the desk, what keeps it open and what its forms carry are made each b
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "labgrade_desk"
@@ -86,7 +90,7 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        if not same(headers.get("host", ""), self._host):  # nor is a stranger told the name
+        if not _same(headers.get("host", ""), self._host):  # nor is a stranger told the name
             return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
@@ -94,9 +98,9 @@ class Door:
         own = headers.get("origin", "") == f"http://{self._host}" and site in {"none", "same-origin"}
         if method == "POST" and not own:
             return _refusal("This came from another page than the desk's own; nothing was saved.")
-        known = same(self._of_cookie(headers), self._keys.session)
+        known = _same(self._of_cookie(headers), self._keys.session)
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])[0]
-        if method == "GET" and scope["path"] == "/" and same(given, self._keys.link):
+        if method == "GET" and scope["path"] == "/" and _same(given, self._keys.link):
             return self._by_link(known=known)
         return None if known else _refusal(_CLOSED)
 
@@ -121,6 +125,141 @@ def _refusal(message: str) -> Response:
     return PlainTextResponse(message, status_code=403)
 
 
-def same(one: str, other: str) -> bool:
+def _same(one: str, other: str) -> bool:
     """Whether two secrets are one, in a time that tells nothing of either."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+# ---- what a form sends, read strictly: each field as often, as long and of the kind that its page gives -----------
+
+_LARGEST_FORM = 4 << 20
+_MOST_FIELDS = 20_000
+_LONGEST, _LONGEST_COMMENT, _LONGEST_ROW = 4_000, 20_000, 1 << 20  # characters
+_MOST_DIGITS = 18
+_KIND = "application/x-www-form-urlencoded"
+
+
+class RefusedFormError(Exception):
+    """A form that no page of the desk's sends; nothing was saved. The message is for the person."""
+
+    def __init__(self, message: str, status: int = 422) -> None:
+        super().__init__(f"{message}; nothing was saved.")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """How often a field is there, and how long it may be."""
+
+    fewest: int = 1
+    most: int = 1
+    longest: int = _LONGEST
+
+
+_SOME, _PERHAPS = _Field(0, _MOST_FIELDS), _Field(0, 1, 1)
+_EVERY = {"key": _Field(), "in_place": _PERHAPS}
+_QUESTION = {"lab": _Field(), "task": _Field(), "check": _Field()}
+_ROWS = {**_EVERY, **_QUESTION, "who": _Field(), "row": _Field(0, _MOST_FIELDS, _LONGEST_ROW)}
+_MARK = {**_EVERY, **_QUESTION, "who": _Field(), "answer": _SOME, "seen": _SOME, "points": _SOME, "second": _PERHAPS}
+_MARK |= {"comment": _Field(longest=_LONGEST_COMMENT)}
+_UNDO = {**_EVERY, "number": _Field(1, _MOST_FIELDS, _MOST_DIGITS)}
+_REWORD = {**_EVERY, **_QUESTION, "row": _Field(longest=_LONGEST_ROW), "new": _Field(longest=_LONGEST_COMMENT)}
+
+
+async def sent(request: Request, key: str) -> Mapping[str, list[str]]:
+    """The fields of a form that a page of the desk sent, which carries its `key`.
+
+    Raises:
+        RefusedFormError: it is none.
+    """
+    kind, _, more = request.headers.get("content-type", _KIND).partition(";")
+    if kind.strip().lower() != _KIND or more.strip().lower() not in {"", "charset=utf-8"}:
+        message = f"A form of the desk is {_KIND} in UTF-8"
+        raise RefusedFormError(message, 415)
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _LARGEST_FORM:
+            message = "That is more than a form of the desk holds"
+            raise RefusedFormError(message, 413)
+    found = _parsed(body)
+    if not _same(found.get("key", [""])[0], key):
+        message = "This page is of a desk that was closed since, or of none: open it by its new link"
+        raise RefusedFormError(message, 403)
+    return _as_known(found, request.url.path)
+
+
+def _parsed(body: bytes) -> dict[str, list[str]]:
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except (ValueError, UnicodeDecodeError) as error:
+        message = "This is no form of the desk's"
+        raise RefusedFormError(message, 403) from error
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value.replace("\r\n", "\n"))  # a script sends a text's lines as they are
+    return found
+
+
+def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[str]]:
+    """The same, where each field is as a page of the desk has it."""
+    decide = _ROWS if "row" in found or not {"answer", "points", "comment"} & found.keys() else _MARK
+    known = {"/decide": decide, "/undo": _UNDO, "/reword": _REWORD}[path]
+    for name in {**known, **found}:
+        values, field = found.get(name, []), known.get(name)
+        if field is None:
+            message = f"This form has a field '{name[:80]}', which the desk's has not"
+        elif not field.fewest <= len(values) <= field.most:
+            message = f"This form has the field '{name}' {len(values):,} times" if values else f"It lacks '{name}'"
+        elif any(len(value) > field.longest for value in values):
+            message = f"'{name}' is longer than {field.longest:,} characters"
+        elif any("\0" in value for value in values) or (name in {"second", "in_place"} and values not in ([], ["1"])):
+            message = f"'{name}' holds what no page of the desk sends"
+        else:
+            continue
+        raise RefusedFormError(message)
+    return found
+
+
+# ---- what stands in a field ------------------------------------------------------------------------------------
+
+
+def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
+    """The values of a JSON object with just these names: texts, lists of texts (`tuple`), or of numbers (`list`).
+
+    Raises:
+        RefusedFormError: it is something else.
+    """
+    message = "This is no row of the desk's"
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise RefusedFormError(message) from None
+    if not isinstance(found, dict) or found.keys() != shape.keys():
+        raise RefusedFormError(message)
+    for name, kind in shape.items():
+        value = found[name]
+        if kind is str:
+            right = _is_text(value)
+        else:
+            right = isinstance(value, list) and all(_is_text(e) if kind is tuple else type(e) is int for e in value)
+        if not right:
+            raise RefusedFormError(message)
+    return found
+
+
+def _is_text(value: object) -> bool:
+    """Whether it can be kept: a text without NUL and without half a character."""
+    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def numbers(texts: list[str]) -> list[int]:
+    """Whole numbers, as a page writes them.
+
+    Raises:
+        RefusedFormError: one of them is something else.
+    """
+    if not all(text.isascii() and text.isdecimal() for text in texts):
+        message = "This form names no mark of the desk's"
+        raise RefusedFormError(message)
+    return [int(text) for text in texts]

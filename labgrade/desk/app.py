@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from labgrade.core.errors import UsageError
-from labgrade.desk import access, form_fields
+from labgrade.desk import access
 from labgrade.desk.form_decisions import FormMarks, OutdatedError
 from labgrade.desk.next_answer import TOP, NotHereError, link, question_of
 from labgrade.desk.page_fields import static_files
@@ -113,8 +113,8 @@ class _Forms:
 
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
-            return await run_in_threadpool(done, await form_fields.sent(request, self._key))
-        except form_fields.RefusedFormError as refused:
+            return await run_in_threadpool(done, await access.sent(request, self._key))
+        except access.RefusedFormError as refused:
             return PlainTextResponse(str(refused), status_code=refused.status)
         except UsageError as error:  # nor can the page be shown again
             return PlainTextResponse(str(error), status_code=_FAILED)
@@ -165,7 +165,7 @@ class _Forms:
     def _reword(self, sent: Mapping[str, list[str]]) -> Response:
         query = {name: values[0] for name, values in sent.items()}
         question = question_of(query)
-        row = form_fields.plain(query["row"], {"old": str, "numbers": list})
+        row = access.plain(query["row"], {"old": str, "numbers": list})
         try:
             self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:
@@ -174,7 +174,7 @@ class _Forms:
 
     def _undo(self, sent: Mapping[str, list[str]]) -> Response:
         try:
-            taken = self._pages.decider.undo(form_fields.numbers(sent["number"]))
+            taken = self._pages.decider.undo(access.numbers(sent["number"]))
         except (OutdatedError, UsageError) as error:
             return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_status(error))
         place = taken[0].place
@@ -208,4 +208,4 @@ def _refuse_contradiction(question: QuestionId, who: str, marks: list[FormMarks]
         (named and each.question != question) or who not in ("", each.who[0]) for each in marks
     ):
         message = "This form is of one answer and about another"
-        raise form_fields.RefusedFormError(message)
+        raise access.RefusedFormError(message)

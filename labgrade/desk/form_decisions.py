@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped
-from labgrade.desk.form_fields import RefusedFormError, plain
+from labgrade.desk.access import RefusedFormError, plain
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, points, say
