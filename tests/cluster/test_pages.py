@@ -56,6 +56,7 @@ def sockets(dask_scheduler=None, dask_worker=None):
     return [each.getsockname()[0] for each in (dask_scheduler or dask_worker).http_server._sockets.values()]
 
 
+@pytest.mark.promise("no-page-for-the-network")
 def test_no_page_of_a_queues_jobs_is_served_to_the_network(queue):
     with connect.opened(f"slurm:{queue}") as client:
         client.wait_for_workers(1, timeout=60)

@@ -52,6 +52,7 @@ UNSEEN = ("b\0", "\0", "b\x1b[2J", "b\u200b1", "\u202eb1", "\ufeffb1", "b\x7f", 
 ALIKE = {"b1": "B1", "\u00e9va": NFD, "b2": "\uff422", "x1": "x\u00b9", "fi": "\ufb01", "i1": "I1"}
 
 
+@pytest.mark.promise("rosters-and-courses-stay-inside")
 @pytest.mark.parametrize("kind", ["yaml", "csv"])
 @pytest.mark.parametrize("word", ["id", "submission"])
 @pytest.mark.parametrize("name", PATHS + UNSEEN)
@@ -96,6 +97,7 @@ def test_a_table_that_is_none_is_named_at_its_line(course, capsys):
     refused(course, capsys, "roster.csv:3:1: this is no line of a table")
 
 
+@pytest.mark.promise("rosters-and-courses-stay-inside")
 @pytest.mark.parametrize(
     "name", ["../../../etc/secret.onnx", "../../course.key", "{root}/course.key", "a\0.onnx", "..", "./../x.onnx"]
 )

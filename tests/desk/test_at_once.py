@@ -32,6 +32,7 @@ def two(course):
     return Opened(folder), Opened(folder, by="bob")
 
 
+@pytest.mark.promise("decisions-are-kept-once")
 def test_of_two_desks_that_save_the_same_answers_at_once_one_saves_each(two):
     """Every answer is open at both desks, and both press Save at the same moment."""
     folder = two[0].folder
@@ -171,6 +172,7 @@ def a_table_of_marks(desk):
     return take
 
 
+@pytest.mark.promise("decisions-are-kept-once")
 @pytest.mark.slow
 @pytest.mark.parametrize("prepared", [a_mark, an_undo, other_words, a_table_of_marks])
 def test_where_the_disk_is_full_all_is_kept_or_nothing_and_the_page_says_so(prepared, course, disk):

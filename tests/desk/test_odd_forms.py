@@ -190,6 +190,7 @@ def everything(folder):
     return rulings(folder), markers.seconds(folder)
 
 
+@pytest.mark.promise("odd-forms-save-nothing")
 def test_odd_forms_are_answered_in_words_and_save_nothing(desks):
     before, count, wrong = everything(desks[0].folder), 0, []
     for form, desk, action, pairs in forms(desks):

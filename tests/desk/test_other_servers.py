@@ -85,6 +85,7 @@ def home(served):
     return served.link.partition("/?")[0]
 
 
+@pytest.mark.promise("the-desks-key-stays-with-the-desk")
 def test_no_other_server_of_this_machine_is_sent_a_key_of_the_desk(browser, served, other):
     browser.goto(served.link)
     assert "answers wait" in browser.ask("document.body.innerText")
@@ -118,6 +119,7 @@ self.addEventListener("fetch", event => event.respondWith(new Response("<title>t
 """
 
 
+@pytest.mark.promise("the-desks-key-stays-with-the-desk")
 def test_what_was_planted_at_the_port_before_the_desk_began_sees_nothing_of_it(browser, course):
     write_class(course / "results", ["one text"])
     before = OtherServer(pages={"/watches.js": ("text/javascript", WATCHES)})
