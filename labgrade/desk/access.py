@@ -1,8 +1,8 @@
 """Who may come in, and what may be sent: by the browser that came by the link, from the desk's own pages alone.
 
 A browser sends a host's cookies to every port of it, and keeps what a port once gave it (service workers, files) for
-whoever listens there next. So each desk is a host of its own, of a name that nobody can guess: browsers know that
-`localhost` and all names below it are this machine. No other server is sent the cookie, and none was there before.
+the server that listens there next. So each desk is a host of its own, of a name that nobody can guess: browsers know
+that `localhost` and all names below it are this machine. No other server is sent the cookie, and none was there before.
 What opens the desk, what keeps it open and what its forms carry are made each by itself.
 """
 
@@ -90,7 +90,7 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        if not _same(headers.get("host", ""), self._host):  # nor is a stranger told the name
+        if not _same(headers.get("host", ""), self._host):  # the reply doesn't say it, either
             return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
@@ -105,7 +105,7 @@ class Door:
         return None if known else _refusal(_CLOSED)
 
     def _by_link(self, *, known: bool) -> Response:
-        """The first browser that comes by the link is the one that is let in; it may come by it again."""
+        """The first browser that comes by the link is let in, and may come by it again."""
         if self._keys.spent and not known:
             return _refusal(_SPENT)
         self._keys.spent = True
