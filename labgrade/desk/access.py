@@ -213,7 +213,7 @@ def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[st
             message = f"This form has the field '{name}' {len(values):,} times" if values else f"It lacks '{name}'"
         elif any(len(value) > field.longest for value in values):
             message = f"'{name}' is longer than {field.longest:,} characters"
-        elif any("\0" in value for value in values) or (name in {"second", "in_place"} and values not in ([], ["1"])):
+        elif name in {"second", "in_place"} and values not in ([], ["1"]):
             message = f"'{name}' holds what no page of the desk sends"
         else:
             continue
@@ -249,8 +249,8 @@ def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it can be kept: a text without NUL and without half a character."""
-    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value)
+    """Whether it is a text, and holds no half of a character."""
+    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def numbers(texts: list[str]) -> list[int]:

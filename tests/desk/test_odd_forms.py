@@ -109,7 +109,7 @@ def odd_values(name, value):
     if name == "row":
         return odd_rows(json.loads(value))
     if name in {"comment", "new"}:  # any other text is one
-        return ["\0", "\ud800", f"{value}\0"]
+        return ["\ud800", f"{value}\ud800"]
     if name == "points":  # no points at one line of two are none
         return [odd for odd in ODD if odd]
     if name == "who":  # of nobody: the form of a list
