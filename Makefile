@@ -88,6 +88,7 @@ tools:
 # What some tests need beside: without it these are skipped, each with its reason.
 test-tools:
 	@$(call programs,chromium dot bwrap newuidmap,chromium graphviz bubblewrap uidmap,serve some of the tests)
+	@$(call programs,firefox-esr,firefox-esr,serves the tests of the desk)
 
 # Install packages where one of the programs is missing: programs, their packages, what they are for.
 programs = missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \

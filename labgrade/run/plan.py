@@ -98,7 +98,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
 
     Raises:
         UsageError: there is no such submission; another run is at work; the ledger can't be used.
-        SpecError: a lab.yaml is wrong.
+        SpecError: a lab.yaml or the roster is wrong.
     """
     database.refuse_within(request.results, request.source)
     with (
@@ -106,7 +106,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
     ):
         names, grader = request.names or ("all",), found.root.resolve()
-        deadlines = load.deadlines(found.specs)
+        deadlines, roster = load.deadlines(found.specs), rosters.of_course(found.root)
         with Runner(secret=(request.results,)) as runner:
             offered = find.offer(request.source, names, Path(store), opening=runner.open, grader=grader)
             if not offered.names:
@@ -126,7 +126,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             decisions=decisions.read(request.results),
             specs=frozenset((path.parent.name, path.stem) for path in load.files(found.specs)),
             tasks=tasks,
-            roster=rosters.of_course(found.root),
+            roster=roster,
         )
 
 

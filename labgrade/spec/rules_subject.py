@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.did_you_mean import offer
 from labgrade.core.errors import SpecFinding
-from labgrade.core.programs import TORCHSCRIPT
+from labgrade.core.programs import TORCHSCRIPT, is_inside
 from labgrade.core.task import ARTIFACT_KINDS
+from labgrade.core.text import one_line
 from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, subjects_of, with_inherited
 from labgrade.subjects import catalogue, onnx_export
 
@@ -42,8 +43,8 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
 
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
     for place, name in enumerate(listed(data.get("files"))):
-        if isinstance(name, str) and not (folder / name).is_file():
-            yield ("files", place), f"there is no file '{name}' beside the spec"
+        if isinstance(name, str) and (problem := _beside_problem(name, folder)):
+            yield ("files", place), problem
     if main and not any(word in main for word in WHICH):
         yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, 'handed_in', or a 'config'"
     places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]
@@ -58,8 +59,15 @@ def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> I
             yield path, "a task is about configs or about models, not both"
         yield from _inputs(subject, path)
         file = subject.get("file")
-        if isinstance(file, str) and not (folder / file).is_file():
-            yield (*path, "file"), f"there is no file '{file}' beside the spec"
+        if isinstance(file, str) and (problem := _beside_problem(file, folder)):
+            yield (*path, "file"), problem
+
+
+def _beside_problem(name: str, folder: FilePath) -> str:
+    """Why this is no file beside the spec; "" where it is one. A kit copies it to students, by its name."""
+    if not is_inside(name.removeprefix("./")) or not name.isprintable():
+        return f"'{one_line(name)}' leads out of the spec's folder; name a file that lies in it"
+    return "" if (folder / name).is_file() else f"there is no file '{name}' beside the spec"
 
 
 def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:

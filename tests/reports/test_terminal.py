@@ -375,6 +375,7 @@ def test_a_note_stands_beside_the_verdict_once_a_task():
 ROW = "✓ CORRECT    total                            6 / 6"
 
 
+@pytest.mark.promise("nothing-passes-for-a-report")
 @pytest.mark.parametrize(
     "said",
     [
@@ -444,6 +445,7 @@ def test_a_program_to_paste_has_no_line_of_a_student_s(capsys):
     assert all(re.match(r"(task check:| +|hint:) ?│|model|#", line) for line in shown), shown
 
 
+@pytest.mark.promise("nothing-passes-for-a-report")
 def test_a_cell_of_markdown_has_a_gutter_before_what_a_student_may_have_said():
     own, theirs = (markdown.row(graded("total", 6, incorrect(said))) for said in ("got 5", ROW))
     assert "INCORRECT: got 5 |" in own
