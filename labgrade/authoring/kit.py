@@ -19,6 +19,7 @@ from labgrade.files import wheel, yaml, yaml_write
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
+from labgrade.spec.lab import WORDS
 from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 _INSTALL = f'pip install "./{wheel.NAME}[watch,counterexample,html]"'  # in quotes that every shell knows
+_FOR_STAFF = {word.name for word in WORDS if word.for_staff}
 _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
@@ -177,7 +179,7 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
     first = next(iter(shown))
     folder = out / "specs" / first.parent.name
     folder.mkdir(parents=True)
-    lab = _lab_of(first)
+    lab = {word: said for word, said in _lab_of(first).items() if word not in _FOR_STAFF}
     if hidden:
         lab = {"title": first.parent.name, HIDDEN_POINTS: public.plain(hidden), **lab}
     if lab:
