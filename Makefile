@@ -84,7 +84,8 @@ tools:
 
 # What some tests need beside: without it these are skipped, each with its reason.
 test-tools:
-	@$(call programs,chromium dot bwrap newuidmap,chromium graphviz bubblewrap uidmap,serve some of the tests)
+	@$(call programs,chromium dot bwrap newuidmap git ssh /usr/sbin/sshd,chromium graphviz bubblewrap uidmap git \
+		openssh-client openssh-server,serve some of the tests)
 
 # Install packages where one of the programs is missing: programs, their packages, what they are for.
 programs = missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \

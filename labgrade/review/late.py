@@ -52,12 +52,16 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
     """How late something is that was handed in at a moment by these students."""
-    dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
-    due = max(dues, key=lambda each: each.astimezone(UTC))
+    due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)
-    share = late_rules.share(deadline.rule, days) if deadline.rule is not None else Fraction(0)
-    return Lateness(due=due, extended=due != deadline.due, days=days, share=share)
+    return Lateness(due=due, extended=due != deadline.due, days=days, share=late_rules.cost(deadline.rule, days))
+
+
+def due_for(deadline: Deadline, owners: Iterable[Student]) -> datetime:
+    """When the lab is due for these students: a group has the longest extension of its members."""
+    dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
+    return max(dues, key=lambda each: each.astimezone(UTC))
 
 
 def named(names: list[str]) -> str:
