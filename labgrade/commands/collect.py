@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _MIRROR = "mirror"
+_HELD = ("is at work in", "name another --mirror")
 _SIZES = {"MB": 1 << 20, "GB": 1 << 30}
 _TIMES = {"s": 1, "min": 60, "h": 3600}
 
@@ -73,7 +74,7 @@ def collect(options: argparse.Namespace) -> int:
     students = rosters.read(options.roster) if options.roster else rosters.of_course(root)
     wanted = _wanted(repositories(students, lab, rules), options.student)
     mirror = options.mirror or options.results / _MIRROR
-    with database.held(mirror):
+    with database.held(mirror, *_HELD):
         run = Collecting(
             lab=lab,
             rules=rules,
@@ -173,7 +174,7 @@ def give_back(options: argparse.Namespace) -> int:
     address = load.labs(course.folders(Path.cwd())[0]).get(collection.lab, {}).get("collect", {}).get("repository", "")
     access = git_run.access_to(address)
     run = Returning(lab=collection.lab, mirror=collection.mirror, access=access, dry=options.dry_run)
-    with database.held(collection.mirror):
+    with database.held(collection.mirror, *_HELD):
         packages = list(returned.packages(found, chosen))
         came = run.give_all((each, to) for each in packages for to in returned.addresses(found, each.name))
     counted = Counter(each.state for each in came)

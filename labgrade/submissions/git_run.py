@@ -233,8 +233,7 @@ def _why(code: int, said: str) -> tuple[str, str]:
     """What kind of failure it is, and the line of git's that says most."""
     if code in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ} if hasattr(signal, "SIGXFSZ") else ():
         return TOO_LARGE, "it writes more than is allowed"
-    kind = next((kind for kind, pattern in _WHY if re.search(pattern, said)), UNREACHABLE)
+    kind, pattern = next((row for row in _WHY if re.search(row[1], said)), (UNREACHABLE, r"^(fatal|error)"))
     lines = [line.strip() for line in encodable(said).splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"fatal|error|ERROR|remote: .*([Ee]rror|not)", line)] or lines
-    shown = telling[0] if telling else f"git ended with {code}"
+    shown = next((line for line in lines if re.search(pattern, line)), lines[0] if lines else f"git ended with {code}")
     return kind, one_line(shown.removeprefix("fatal: ").removeprefix("error: "))[:_SAID_CHARS]
