@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import __version__
-from labgrade.authoring import kit_templates, kit_values
+from labgrade.authoring import kit_ci, kit_templates, kit_values
 from labgrade.authoring.kit_templates import Start
 from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
@@ -295,7 +295,7 @@ def _write_around(lab: Path, tasks: list[Task], about: Start, out: Path) -> None
     start = kit_templates.start(title, tasks, about)
     marker = yaml_write.dump({"kit": lab.name, "made_by": f"labgrade {__version__}"})
     texts = {**kit_templates.files(tasks), course.KIT_START: start, course.KIT: marker}
-    texts[kit_templates.WORKFLOW] = kit_templates.workflow(about)
+    texts |= kit_ci.files(about.install, own_code=about.own_code, marker=course.KIT)
     for name, text in texts.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")
