@@ -19,7 +19,7 @@ from labgrade.collect.counting import Commit, Seen
 from labgrade.submissions.git_run import DAMAGED, TOO_LARGE, Bounds, GitError, git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from labgrade.submissions.git_run import Access
@@ -32,7 +32,6 @@ _ANSWER = Bounds(seconds=60, file_bytes=4 << 20)
 _READ = Bounds(seconds=60, file_bytes=256 << 20)
 _MOST_REFS = 5_000
 _ABANDONED_SECONDS = 3600
-_MOST_NAMED = 8
 _POINTER_BYTES = range(100, 1024)
 _MOST_POINTERS = 2_000
 _POINTER = re.compile(
@@ -112,15 +111,16 @@ class Mirror:
         """Make it where it is not there, still empty."""
         _prepare(self.path, self.base)
 
-    def note(self, plain: Mapping[str, Any]) -> None:
-        """Add a line to the journal, on the disk before anything goes on."""
+    def note(self, plain: Mapping[str, Any], *, on_disk: bool = True) -> None:
+        """Add a line to the journal: no kill takes it away, and `on_disk` no power cut."""
         self.prepare()
         with (self.path / JOURNAL).open("ab+") as file:
             if file.tell() and file.seek(-1, os.SEEK_END) and file.read(1) != b"\n":
                 file.write(b"\n")  # behind a line that a kill cut off
             file.write(json.dumps(plain, sort_keys=True).encode() + b"\n")
             file.flush()
-            os.fsync(file.fileno())
+            if on_disk:
+                os.fsync(file.fileno())
         self._hear(plain)
 
     def ask(self, access: Access) -> Answer:
@@ -137,7 +137,7 @@ class Mirror:
         refs = {"head": answer.head, "branches": dict(answer.branches), "tags": dict(answer.tags)}
         moments = {"began": began.isoformat(), "ended": answer.ended.isoformat()}
         same = bool(self.answers) and self.answers[-1].says_the_same(answer)
-        self.note(moments if same else {**moments, "refs": refs})
+        self.note(moments if same else {**moments, "refs": refs}, on_disk=not same)
         return answer
 
     def missing(self, answer: Answer) -> set[str]:
@@ -294,15 +294,3 @@ def _moment(seconds: str) -> datetime:
         return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):  # a year that no calendar has
         return datetime.max.replace(tzinfo=UTC)
-
-
-def answered_in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:
-    """What a repository is in which no branch counts, and what is to be said of it."""
-    last = answers[-1]
-    there = ", ".join(f"'{name}'" for name in sorted(last.branches)[:_MOST_NAMED])
-    if last.branches:
-        missing = f"there is no branch '{wanted}'" if wanted else "the server names no branch that counts"
-        return "no branch", f"{missing}; there is {there}"
-    if last.tags:
-        return "no branch", f"it has tags and no branch: {', '.join(sorted(last.tags)[:_MOST_NAMED])}"
-    return "empty", "nothing was pushed"

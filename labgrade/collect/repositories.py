@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from labgrade.core.errors import UsageError
-from labgrade.spec.git_address import NoAddressError, filled_in
+from labgrade.core.git_address import NoAddressError, filled_in
 from labgrade.submissions import names
 from labgrade.submissions.git_run import UNREACHABLE, GitError
 

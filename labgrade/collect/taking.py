@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.collect import counting
 from labgrade.collect.counting import History
-from labgrade.collect.mirror import answered_in_words
-from labgrade.review.late import due_for, named
+from labgrade.core.text import named
+from labgrade.review.late import due_for
 from labgrade.submissions.collected import TAKEN
 from labgrade.submissions.git_run import CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, UNREACHABLE, GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.collect.counting import Counts
-    from labgrade.collect.mirror import Mirror
+    from labgrade.collect.mirror import Answer, Mirror
     from labgrade.collect.repositories import Repository
     from labgrade.spec.lab import Deadline
 
 Entry: TypeAlias = "dict[str, Any]"
 _MOST_BRANCHES = 5
+_MOST_NAMED = 8
 _SAID = {
     CLOSED: "nobody let us in, or there is no such repository",
     DAMAGED: "git refuses what is in it",
@@ -98,7 +99,7 @@ def _decided(asked: Asked) -> Entry:
     mirror, folder = asked.mirror, asked.folder
     seen = mirror.seen(asked.branch)
     if all(each.tip is None for each in seen):
-        return untaken(asked.repository, *answered_in_words(mirror.answers, asked.branch))
+        return untaken(asked.repository, *_in_words(mirror.answers, asked.branch))
     graph = mirror.graph(seen, asked.given.tips)
     trees = mirror.trees(graph, folder) if folder or asked.given.trees else {}
     none = asked.given.trees
@@ -145,3 +146,15 @@ def _branches(asked: Asked) -> Iterator[str]:
     ]
     if others:
         yield f"other branches hold commits that do not count: {named(others)}"
+
+
+def _in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:
+    """What a repository is in which no branch counts, and what is to be said of it."""
+    last = answers[-1]
+    there = ", ".join(f"'{name}'" for name in sorted(last.branches)[:_MOST_NAMED])
+    if last.branches:
+        missing = f"there is no branch '{wanted}'" if wanted else "the server names no branch that counts"
+        return "no branch", f"{missing}; there is {there}"
+    if last.tags:
+        return "no branch", f"it has tags and no branch: {', '.join(sorted(last.tags)[:_MOST_NAMED])}"
+    return "empty", "nothing was pushed"

@@ -29,8 +29,6 @@ _TRIES, _PAUSE_SECONDS = 10, 0.1
 def held(folder: Path, does: str = "is grading into", else_: str = "name another folder with --out") -> Iterator[None]:
     """Make the folder where it is not there, and keep other runs out of it; the system lets go when we end.
 
-    `does`, `else_`: what a run does there, and what can be done besides waiting for its end.
-
     Raises:
         UsageError: another run is at work in it, or it can't be written to.
     """

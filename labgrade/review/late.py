@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import deducted, of_lab
 from labgrade.core.results import Deduction
+from labgrade.core.text import named
 from labgrade.review.decisions import points
 from labgrade.spec import lab as late_rules
 from labgrade.submissions import handed_in_at
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from labgrade.review.roster import Roster, Student
     from labgrade.spec.lab import Deadline
 
-_MOST_NAMED = 8
 _NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied: "
 _UNSURE = (
     "late only by the times of files, which copying may have changed; where that is not so, say 'handed_in' in the "
@@ -62,12 +62,6 @@ def due_for(deadline: Deadline, owners: Iterable[Student]) -> datetime:
     """When the lab is due for these students: a group has the longest extension of its members."""
     dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
     return max(dues, key=lambda each: each.astimezone(UTC))
-
-
-def named(names: list[str]) -> str:
-    """The first names of a list, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMED]) + more
 
 
 def owners_of(submission: SubmissionReport, roster: Roster) -> tuple[Student, ...]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import CUT_OFF, NOT_REACHED
+from labgrade.core.text import named
 from labgrade.reports import figures
-from labgrade.review import gathered, releases
+from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
 from labgrade.review.decisions import Place, points
-from labgrade.review.late import named
 from labgrade.review.marking import is_open
+from labgrade.submissions import standing as repositories
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -45,12 +46,14 @@ def standing(whole: Whole) -> list[Open]:
 
 def collected_without(found: Collection) -> list[Open]:
     """The repositories that could not be taken in."""
-    return [Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in gathered.waiting(found)]
+    return [
+        Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in repositories.waiting(found)
+    ]
 
 
 def collected_with(found: Collection) -> list[Open]:
     """What is to be known about the repositories that were taken in, and those without work."""
-    rows = gathered.worth_a_look(found)
+    rows = repositories.worth_a_look(found)
     return [Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
 
 

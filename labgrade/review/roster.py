@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
+from labgrade.core.git_address import problem as address_problem
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
-from labgrade.spec.git_address import problem as address_problem
 from labgrade.spec.lab import MOMENT_LIKE, SPAN_LIKE, NoMomentError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.core.errors import SpecFinding
-from labgrade.spec.git_address import problem as address_problem
+from labgrade.core.git_address import problem as address_problem
 from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, POINTS, TEXT, UNTOLD, Kind, Word, ref
 
 if TYPE_CHECKING:

@@ -49,8 +49,6 @@ _SWITCHES = {
     "gc.auto": "0",
     "maintenance.auto": "false",
     "http.followRedirects": "false",
-    "http.lowSpeedLimit": "1000",
-    "http.lowSpeedTime": "30",
     "credential.interactive": "never",
     "core.askPass": "",
     "user.name": "labgrade",

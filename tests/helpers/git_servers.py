@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -68,11 +69,28 @@ class _Handler(BaseHTTPRequestHandler):
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
         }
-        done = subprocess.run([server.backend], input=body, env=env, capture_output=True, check=False)
-        server.bytes_sent += len(done.stdout)
-        heads, _, content = done.stdout.partition(b"\r\n\r\n")
-        told = dict(line.split(": ", 1) for line in heads.decode().splitlines() if ": " in line)
-        return self._say(int(told.pop("Status", "200").split()[0]), told, content)
+        with tempfile.TemporaryFile() as given:
+            given.write(body)
+            given.seek(0)
+            command = {"stdin": given, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            with subprocess.Popen([server.backend], env=env, **command) as process:
+                self._pass_on(process.stdout)
+        return None
+
+    def _pass_on(self, out):
+        """What git says, while it says it."""
+        heads = {}
+        while line := out.readline().decode().strip():
+            name, _, value = line.partition(": ")
+            heads[name] = value
+        self.send_response(int(heads.pop("Status", "200").split()[0]))
+        for name, value in {**heads, "Transfer-Encoding": "chunked"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        while piece := out.read1(1 << 16):
+            self.server.bytes_sent += len(piece)
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
 
     do_GET = do_POST = _serve  # noqa: N815 - as http.server calls them
 

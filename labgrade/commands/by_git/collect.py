@@ -1,4 +1,4 @@
-"""`labgrade collect`, from students' repositories, and `labgrade return`, back into them: by git."""
+"""`labgrade collect`: from students' repositories into a folder of results."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.review import console, results_argument, submission, tell
+from labgrade.commands.review import console, results_argument, tell
 from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
 from labgrade.reports.plain_page import Page
 from labgrade.review import pending
 from labgrade.review import roster as rosters
-from labgrade.review.results import read
 from labgrade.spec import course, load
 from labgrade.submissions import collected, git_run
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _MIRROR = "mirror"
-_HELD = ("is at work in", "name another --mirror")
+HELD = ("is at work in", "name another --mirror")
 _SIZES = {"MB": 1 << 20, "GB": 1 << 30}
 _TIMES = {"s": 1, "min": 60, "h": 3600}
 
@@ -74,7 +73,7 @@ def collect(options: argparse.Namespace) -> int:
     students = rosters.read(options.roster) if options.roster else rosters.of_course(root)
     wanted = _wanted(repositories(students, lab, rules), options.student)
     mirror = options.mirror or options.results / _MIRROR
-    with database.held(mirror, *_HELD):
+    with database.held(mirror, *HELD):
         run = Collecting(
             lab=lab,
             rules=rules,
@@ -141,50 +140,3 @@ def _say(found: Collection, wanted: Sequence[str], results: Path) -> int:
         page.say(f"labgrade grade {where} --lab {found.lab} --out {results}", label="next: ", style="cyan")
     troubled = any(each.get("trouble") for each in taken)
     return NOT_RIGHT if pending.collected_without(found) or troubled else OK
-
-
-# ---- return ----------------------------------------------------------------------------------------------------
-
-
-def add_return(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `return`."""
-    results_argument(parser)
-    parser.add_argument(
-        "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be pushed, and push nothing")
-    parser.set_defaults(run=give_back)
-
-
-def give_back(options: argparse.Namespace) -> int:
-    """Push what was released and is not there yet; 1 where that was not possible."""
-    from labgrade.collect import returned
-    from labgrade.collect.giving_back import PUSHED, SAME, WOULD, Returning
-    from labgrade.ledger import database
-
-    found = read(options.results, options.roster)
-    collection = found.collected
-    if not collection.entries:
-        message = f"nothing was collected into '{options.results}': labgrade collect {options.results}"
-        raise UsageError(message)
-    chosen = {submission(found, name).name for name in options.student} or set(found.releases)
-    if not chosen & set(found.releases):
-        message = f"nothing was released yet: labgrade release {options.results}"
-        raise UsageError(message)
-    address = load.labs(course.folders(Path.cwd())[0]).get(collection.lab, {}).get("collect", {}).get("repository", "")
-    access = git_run.access_to(address)
-    run = Returning(lab=collection.lab, mirror=collection.mirror, access=access, dry=options.dry_run)
-    with database.held(collection.mirror, *_HELD):
-        packages = list(returned.packages(found, chosen))
-        came = run.give_all((each, to) for each in packages for to in returned.addresses(found, each.name))
-    counted = Counter(each.state for each in came)
-    tell(", ".join(f"{count:,} {state}" for state, count in counted.most_common()) or "nothing to push")
-    for each in came:
-        if each.state == WOULD:
-            tell(
-                f"{each.name}: {each.address}, branch {run.branch.removeprefix('refs/heads/')}",
-                *each.message.split("\n"),
-            )
-        elif each.state not in (PUSHED, SAME):
-            tell(f"'{each.name}', {each.address}: {each.said}")
-    return OK if all(each.state in (PUSHED, SAME, WOULD) for each in came) else NOT_RIGHT

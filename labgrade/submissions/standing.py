@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.core.text import one_line
-from labgrade.review.late import named
+from labgrade.core.text import named, one_line
 from labgrade.submissions.collected import TAKEN
 
 if TYPE_CHECKING:
