@@ -112,5 +112,5 @@ def test_nothing_says_where(tmp_path):
     assert found[0].problem.startswith("neither lab.yaml (collect.repository) nor the roster")
     with pytest.raises(UsageError, match="the course has no roster"):
         repositories(roster.Roster(), "lab", RULES)
-    with pytest.raises(UsageError, match="two repositories would be called .a."):
+    with pytest.raises(UsageError, match=r"two repositories would be called 'a'"):
         repositories(students(tmp_path, "id,submission\na1,A\na,\n"), "lab", RULES)
