@@ -28,11 +28,12 @@ _CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a lit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a fetch saw of the branch: the commit it pointed to, None where it was not there."""
+    """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches."""
 
     began: datetime
     ended: datetime
     tip: str | None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,14 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """In which fetch a commit was seen first, and the earliest moment at which it can have been there."""
+    """In which fetch a commit was seen first, on any branch, and the earliest moment at which it can have been there.
+
+    `joined`: in which it was first seen on the branch that counts.
+    """
 
     fetch: int
     at: datetime
+    joined: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +71,8 @@ class Counts:
 class History:
     """All that is known of a branch. `graph` holds the students' own commits: none that they were given.
 
-    `is_work`: whether a commit has something to grade; one that has none does not count. `arrived` is made of these,
-    parents before children.
+    `is_work`: whether a commit has something to grade; one that has none does not count. `arrived` is made of these:
+    the commits of the branch, parents before children.
     """
 
     seen: Sequence[Seen]
@@ -76,23 +81,26 @@ class History:
     arrived: dict[str, _Arrival] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        there: dict[str, tuple[int, datetime]] = {}
         for number, each in enumerate(self.seen):
             earlier = self.seen[number - 1].began if number else None
-            for name in self._new(each.tip):
+            for name in (name for tip in (each.tip, *each.others) for name in self._new(tip, there)):
                 commit = self.graph[name]
-                after = [self.arrived[parent].at for parent in commit.parents if parent in self.arrived]
+                after = [there[parent][1] for parent in commit.parents if parent in there]
                 least = [commit.claimed, *after, *([earlier] if earlier is not None else [])]
-                self.arrived[name] = _Arrival(number, min(max(least), each.ended))
+                there[name] = number, min(max(least), each.ended)
+            for name in self._new(each.tip, self.arrived):
+                self.arrived[name] = _Arrival(*there[name], number)
 
-    def _new(self, tip: str | None) -> Iterator[str]:
-        """The commits of a branch that were not seen before, parents before children."""
+    def _new(self, tip: str | None, known: Mapping[str, object]) -> Iterator[str]:
+        """The commits of a branch that are not known yet, parents before children."""
         waiting = [tip] if tip in self.graph else []
         while waiting:
             name = waiting[-1]
-            if name is None or name in self.arrived:
+            if name is None or name in known:
                 waiting.pop()
                 continue
-            below = [each for each in self.graph[name].parents if each in self.graph and each not in self.arrived]
+            below = [each for each in self.graph[name].parents if each in self.graph and each not in known]
             if below:
                 waiting += below
             else:
@@ -122,7 +130,7 @@ class History:
         earlier = next((each.tip for each in reversed(self.seen[:number]) if each.tip in self.graph), None)
         builds_on = self._built_on(earlier)
         name = tip
-        while name in self.graph and name is not None and self.arrived[name].fetch == number:
+        while name in self.graph and name is not None and self.arrived[name].joined == number:
             if (tip not in builds_on or name in builds_on) and self.arrived[name].at <= limit:
                 return name
             name = next(iter(self.graph[name].parents), None)

@@ -164,16 +164,21 @@ class Mirror:
         self.note({"got": wanted})
 
     def seen(self, wanted: str) -> list[Seen]:
-        """What each answer said of the branch that counts."""
+        """What each answer said of the branch that counts, and of the others."""
         return [
-            Seen(began=each.began, ended=each.ended, tip=tip if tip in self.got else None)
+            Seen(
+                began=each.began,
+                ended=each.ended,
+                tip=tip if tip in self.got else None,
+                others=tuple(other for other in each.branches.values() if other != tip and other in self.got),
+            )
             for each in self.answers
             for tip in [each.branches.get(each.branch(wanted))]
         ]
 
     def graph(self, seen: Iterable[Seen], given: Iterable[str]) -> dict[str, Commit]:
         """The commits of the tips that were seen, without those that students were given."""
-        tips = {each.tip for each in seen if each.tip is not None}
+        tips = {tip for each in seen for tip in (each.tip, *each.others) if tip is not None}
         if not tips:
             return {}
         asked = "".join(f"{each}\n" for each in (*sorted(tips), *(f"^{each}" for each in given))).encode()

@@ -82,6 +82,19 @@ def test_which_counts(why, fetches, commits, right):
     assert counted(fetches, commits) == right
 
 
+def test_a_commit_that_was_there_on_another_branch_was_there():
+    rows = [
+        Seen(began=at(0.5), ended=at(0.6), tip="a", others=("b",)),
+        Seen(began=at(9), ended=at(9.1), tip="c"),
+    ]
+    commits = graph(a=(-5,), b=(-1, "a"), c=(-0.5, "b"))
+    found = choose(History(seen=rows, graph=commits), LATE, ())
+    assert (found.commit, found.at) == ("b", at(-1))
+    assert [each[:14] for each in found.staff] == ["c claims to be", "1 later commit"]
+    early = [Seen(began=at(-1), ended=at(-0.9), tip=None, others=("b",)), Seen(began=at(9), ended=at(9.1), tip="b")]
+    assert choose(History(seen=early, graph=commits), LATE, ()).by.startswith("the fetch of 2026-11-20 11:06:00+00:00")
+
+
 def test_an_extension_and_that_of_a_group():
     extended = Student(id="x", extensions={"lab": 3 * DAY})
     assert counted([(100, "d")], LINE, LATE, extended) == ("d", 30, 0)
