@@ -88,7 +88,7 @@ def _measure(folder: Path, server: object, names: list[str], template: int, opti
     print(f"{'first collect':<28} {first:8.1f} s  {asked_first:6,} requests")
     print(f"{'second, nothing changed':<28} {second:8.1f} s  {asked_second:6,} requests")
     print(f"{'second / first':<28} {second / first:8.1%}  (at most {MOST_OF_FIRST:.0%})")
-    print(f"{'second / plain clones':<28} {second / cloned:8.1%}")
+    print(f"{'second / plain clones':<28} {second / cloned:8.2%}")
     print(f"{'room / template':<28} {room:8.2f}   (at most {MOST_OF_SIZE}; without what students added)")
 
 
