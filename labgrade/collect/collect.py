@@ -48,7 +48,7 @@ class Collecting:
     _sharing: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, wanted: Sequence[Repository], done: Callable[[str], None]) -> Collection:
-        """Collect them side by side, and keep the record. Who is collected no more stays in it as they were.
+        """Collect them side by side, and keep the record. Who is not collected this time stays in it as they were.
 
         Raises:
             UsageError: the template can't be had, or the record can't be written.
@@ -60,7 +60,7 @@ class Collecting:
             raise UsageError(message)
         git_run.go_on()
         given = self._given()
-        entries = dict(before.entries)
+        entries = _still(before.entries, wanted)
         for name, entry in self._all(wanted, given, before.entries):
             entries[name] = entry
             done(name)
@@ -142,3 +142,10 @@ class Collecting:
                     if len(list((mirror.base / "objects" / "pack").glob("*.pack"))) < _MOST_SHARED:
                         mirror.share()
                 mirror.slim()
+
+
+def _still(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
+    """The entries of a record, but those of students who are collected under another name by now."""
+    names = {each.name for each in wanted}
+    students = {student.id for each in wanted for student in each.owners}
+    return {name: each for name, each in before.items() if name in names or not students.issuperset(each["members"])}

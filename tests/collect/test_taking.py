@@ -164,6 +164,17 @@ def test_the_moment_is_that_of_the_record(course):
     assert find.find(record.folder, ["all"], record.folder.parent / "x", opening=here).submissions[0].files == ("a",)
 
 
+def test_whoever_is_called_otherwise_by_now_is_there_once(course):
+    commit(bare(course.root / "ann.git"), {"a": "b"}, ago(hours=3))
+    course.lab()
+    course.roster("id\nann\n")
+    before = course.say()[2].entries["ann"]
+    course.roster("id,login,submission\nann,,the-one\n")
+    entries = course.say()[2].entries
+    assert list(entries) == ["the-one"]
+    assert entries["the-one"]["commit"] == before["commit"]
+
+
 def test_the_same_commit_in_two_repositories_is_named(course):
     at = ago(hours=3)
     for name in ("ann", "bob"):
