@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk golden proof soak mutation schema clean
+.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -59,6 +59,9 @@ bench-class: setup
 bench-desk: setup test-tools
 	$(BIN)/python benchmarks/desk.py
 
+bench-collect: setup test-tools
+	$(BIN)/python benchmarks/collect.py
+
 # What tests/golden expects, written anew: git then shows what became of it.
 golden: setup
 	LABGRADE_GOLDEN=1 $(BIN)/python -m pytest -n auto tests/golden
@@ -87,7 +90,8 @@ tools:
 
 # What some tests need beside: without it these are skipped, each with its reason.
 test-tools:
-	@$(call programs,chromium dot bwrap newuidmap,chromium graphviz bubblewrap uidmap,serve some of the tests)
+	@$(call programs,chromium dot bwrap newuidmap git ssh /usr/sbin/sshd,chromium graphviz bubblewrap uidmap git \
+		openssh-client openssh-server,serve some of the tests)
 	@$(call programs,firefox-esr,firefox-esr,serves the tests of the desk)
 
 # Install packages where one of the programs is missing: programs, their packages, what they are for.

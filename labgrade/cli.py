@@ -41,6 +41,7 @@ _GROUPS = (
     (
         "marking a class",
         (
+            ("collect", "by_git.collect", "fetch students' repositories, and take in the commit that counts of each"),
             ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
             ("regrade", "grade", "grade again what changed since, and show before, after and why"),
             ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
@@ -50,6 +51,7 @@ _GROUPS = (
             ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
             ("anonymous", "review", "show pseudonyms for names until results are released"),
             ("release", "review", "let students see their results, with all that people decided"),
+            ("return", "by_git.give_back", "push released results back into students' repositories"),
             ("export", "export", "make every format of a report, without grading again"),
         ),
     ),

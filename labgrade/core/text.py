@@ -116,6 +116,15 @@ def one_line(text: str) -> str:
     return escaped(text).translate(_LINE_ESCAPES)
 
 
+_MOST_NAMED = 8
+
+
+def named(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMED]) + more
+
+
 def excerpt(text: str, most: int) -> str:
     r"""The text, escaped, cut in the middle to about `most` characters: what is kept of what a student's code says.
 

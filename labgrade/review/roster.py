@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
+from labgrade.core.git_address import problem as address_problem
 from labgrade.core.text import one_line
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
@@ -30,6 +31,9 @@ _SAYS = {
     "name": "What the student is called.",
     "group": "What is handed in by one of a group is everybody's.",
     "email": "By which what was handed in is found, too.",
+    "login": "The account on the server of repositories, where it is not the id.",
+    "repository": "The address of the repository, where it is not as lab.yaml says.",
+    "document": "The address of the report, where it is written elsewhere.",
     "submission": "The folder or archive that is this student's, where no name tells.",
     "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
     "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
@@ -74,6 +78,7 @@ SCHEMA: Schema = {
 class Student:
     """A student. `submission` is what their hand-in is called, where it is called neither by id, name nor group.
 
+    `login`, `repository` and `document` say where the work is, if it is collected from a server.
     `handed_in` is when, where staff know it better than the files. `extensions` are by lab; "" is any other.
     """
 
@@ -82,6 +87,9 @@ class Student:
     group: str = ""
     email: str = ""
     submission: str = ""
+    login: str = ""
+    repository: str = ""
+    document: str = ""
     handed_in: datetime | None = None
     extensions: Mapping[str, Extension] = field(default_factory=dict)
     mark: Mark | None = field(default=None, repr=False, compare=False)
@@ -291,6 +299,8 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
             yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
+        if (said := row.said.get("repository")) and (why := address_problem(said)):
+            yield SpecFinding(row.place("repository"), why)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
     for key, row in ids.items():
@@ -331,12 +341,16 @@ def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
 
 def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     """What only one student, or one group, can have."""
-    for key in ("email", "submission"):
+    for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:
             value = row.said.get(key, "")
             first = seen.setdefault(folded(value), row) if value else row
-            same = key == "submission" and first.said.get("group") and first.said.get("group") == row.said.get("group")
+            same = (
+                key in ("submission", "repository")
+                and first.said.get("group")
+                and first.said.get("group") == row.said.get("group")
+            )
             if first is not row and not same and first.said.get("id") != row.said.get("id"):
                 other = f"'{first.said.get('id')}' (line {first.start.line})"
                 yield SpecFinding(row.place(key), f"the {key} '{value}' is that of {other}, too")

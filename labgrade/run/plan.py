@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
-from labgrade.core.text import encodable
+from labgrade.core.text import encodable, named
 from labgrade.judging import variants
 from labgrade.ledger import course_key, database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.review import roster as rosters
-from labgrade.review.late import named
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find

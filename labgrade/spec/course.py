@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
 KIT_START = "START.md"  # what a student reads first
 _CODE = ("checkers", "reference", "models")
-_OF_KIT = (".github", "specs", "subjects", *_CODE, KIT, KIT_START)  # no part of what is handed in
+_OF_KIT = (".github", ".gitlab-ci.yml", "specs", "subjects", *_CODE, KIT, KIT_START)  # no part of what is handed in
 
 
 @dataclass(frozen=True, kw_only=True)

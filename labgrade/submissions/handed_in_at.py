@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.results import CLUTTER
 from labgrade.core.text import one_line
-from labgrade.submissions import archives, folders, git
+from labgrade.submissions import archives, collected, folders, git
 from labgrade.submissions import names as platforms
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def moments(
     after `now` is not believed, nor what is older than 1990. `opening` opens archives and repositories.
     """
     latest = (now or datetime.now(UTC)) + A_WHILE
+    if collected.is_one(source):
+        told = collected.read(source)
+        return {name: Moment(at=at, by=by, remarks=more) for name in names for at, by, more in [told.moment(name)]}
     if not source.is_dir():
         evidence = _Evidence(opening, zone, {}, git.Around(opening))
         packed = evidence.of_each(source)
