@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labgrade.core.task import CallForm, SubjectSpec
+    from labgrade.sandbox.requests import CallRequest
+
+MODEL = "model_path"
 GIVEN_FOLDER = ".given"  # within a hand-in: files of labgrade's, such as a subject's
 GIVEN: Mapping[str, str] = MappingProxyType(
     {
         "model": "the subject's model (torch.nn.Module): seeded weights, on the CPU, in eval mode",
         "input": "the subject's input (torch.Tensor), drawn as the task's `input` says; a tuple of several",
-        "model_path": "the path of the subject's ONNX file (str)",
+        MODEL: "the path of the subject's ONNX file (str)",
         "config": "what the task's `config` says (dict): plain data by name",
         "input_size": "the shape of the input (tuple of int), with the batch: (1, 3, 224, 224); a tuple of several",
     }
@@ -32,3 +37,16 @@ WRITERS: Mapping[str, str] = MappingProxyType(
     }
 )
 ALL: Mapping[str, str] = MappingProxyType({**GIVEN, **WRITERS})
+
+
+def own_values(subject: SubjectSpec) -> dict[str, Any]:
+    """What a task names itself beside its subject, and what a config holds: plain values, and files as a Path."""
+    return {**(subject.options if subject.is_config else {}), **subject.arguments}
+
+
+def of_call(form: CallForm | CallRequest, subject: SubjectSpec | None) -> tuple[dict[str, Any], dict[str, Path]]:
+    """The plain values that a function is given of a task's own arguments, and the files, by their names."""
+    known = {**(own_values(subject) if subject is not None else {}), **form.written}
+    found = {name: known[name] for name in form.given if name not in ALL and name in known}
+    files = {name: value for name, value in found.items() if isinstance(value, Path)}
+    return {name: value for name, value in found.items() if name not in files}, files

@@ -40,12 +40,14 @@ class CallForm:
     """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
 
     `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns. `notebook`:
-    one of that name, or the only one, does as well where there is no such file.
+    one of that name, or the only one, does as well where there is no such file. `written`: values that the spec writes
+    into the call itself, by the names that they have in `given`.
     """
 
     file: str
     function: str
     given: tuple[str, ...]
+    written: Mapping[str, Plain] = field(default_factory=dict)
     saved_as: str = ""
     module: bool = False
     notebook: bool = False
@@ -183,7 +185,8 @@ class SubjectSpec:
     One of three is set: `model`, a name of the zoo or of a folder `models/`, whose source by file is `code`; `file`, an
     ONNX file by its path; `handed_in`, a pattern for an ONNX file of the student's own. Where `model` is CONFIG,
     nothing is built: `options` are all there is, and there is no input. `further`: inputs behind the first one.
-    `passing`: made for one trial, so that nothing of it is kept on disk.
+    `arguments`: further values by name for functions and quantities; a Path is a file beside the spec. `passing`: made
+    for one trial, so that nothing of it is kept on disk.
     """
 
     input: InputSpec
@@ -194,6 +197,7 @@ class SubjectSpec:
     seed: int = 0
     code: Mapping[str, str] = field(default_factory=dict, repr=False)
     further: tuple[InputSpec, ...] = ()
+    arguments: Mapping[str, Plain | Path] = field(default_factory=dict)
     passing: bool = field(default=False, repr=False, compare=False)
     mark: Mark | None = field(default=None, repr=False, compare=False)
 

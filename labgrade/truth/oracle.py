@@ -257,7 +257,8 @@ class Oracle:
         self.recalled = True
 
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
-        return self._key_of(call, subject) if subject.file else self._keys(call, subject)  # a file may change meanwhile
+        changes = subject.file or any(isinstance(each, Path) for each in subject.arguments.values())
+        return self._key_of(call, subject) if changes else self._keys(call, subject)  # a file may change meanwhile
 
     def _key_of(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
@@ -267,9 +268,11 @@ class Oracle:
         plain: object = plain_subject(subject)
         if subject.is_onnx:
             plain = [plain, self._files.key(subject, plain_subject(subject))]
+        parameters = parameters_of(call, entry, subject)
+        files = {name: _content(value) for name, value in parameters.items() if isinstance(value, Path)}
         meaning = [
             call.quantity,
-            parameters_of(call, entry, subject),
+            {**parameters, **files},
             plain,
             self._digests[entry.file],
             self._versions,
@@ -286,7 +289,7 @@ class Oracle:
             {
                 "file": str(entry.file),
                 "name": entry.name,
-                "parameters": parameters_of(call, entry, subject),
+                "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
                 "arrays": str(arrays),
                 **of,
             }
@@ -369,8 +372,19 @@ def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
-    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
+    """The parameters of a quantity: the spec's, the task's own arguments, the input where it asks for `input_shape`."""
     own: dict[str, Any] = {}
+    if subject is not None:
+        own = {name: value for name, value in subject.arguments.items() if name in entry.parameters}
     if subject is not None and "input_shape" in entry.parameters and not subject.further:
         own["input_shape"] = list(subject.input.shape)
     return {**own, **call.parameters}
+
+
+def _content(path: Path) -> list[str]:
+    """What a file is known by: where it lies means nothing."""
+    return [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
