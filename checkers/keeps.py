@@ -29,6 +29,8 @@ def keeps(
     given = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
     if absent := [name for name in expected if name not in given]:
         return incorrect(f"there is no mask for {listed(absent)}")
+    if all(np.array_equal(given[name], want) for name, want in expected.items()):
+        return correct()  # of equal ones the shares themselves, as a known mistake has them
     off = {name: _off(given[name], want) for name, want in expected.items()}
     wrong = [f"'{name}': {said}" for name, said in off.items() if said]
     if wrong:
