@@ -38,7 +38,7 @@ def keeps(
         return partial(right, said, agrees=False) if right else incorrect(said)
     groups = [list(expected)] if scope == "all" else [[name] for name in expected]
     for names in groups:
-        between = {name: (expected[name] > 0) & (expected[name] < 1) for name in names}
+        between = {name: (expected[name] != 0) & (expected[name] != 1) for name in names}
         kept = sum(np.count_nonzero(given[name][there]) for name, there in between.items())
         free = round(sum(float(expected[name][there].sum()) for name, there in between.items()))
         if kept != free:

@@ -59,7 +59,7 @@ def _mask(weight: torch.Tensor, pattern: str, share: float) -> torch.Tensor:
         return kept.reshape(-1, *[1] * (weight.dim() - 1)).expand(weight.shape)
     whole = rows.shape[1] // 4 * 4
     if pattern == "two_of_four" and whole:
-        groups = rows[:, :whole].unflatten(1, (-1, 4))
+        groups = rows[:, :whole].reshape(len(rows), -1, 4)
         rows[:, :whole] = (groups.argsort(2).argsort(2) < _KEPT).float().flatten(1)
         rows[:, whole:] = 1
         return rows.bool().reshape(weight.shape)

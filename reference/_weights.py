@@ -24,4 +24,4 @@ def layers_of(subject: CountedSubject) -> Iterator[tuple[str, nn.Module]]:
 
 def weights_of(subject: CountedSubject) -> dict[str, torch.Tensor]:
     """The weight of each of these layers."""
-    return {name: layer.weight.detach() for name, layer in layers_of(subject)}  # type: ignore[misc, operator]
+    return {name: layer.weight.detach() for name, layer in layers_of(subject)}  # type: ignore[operator]

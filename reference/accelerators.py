@@ -266,7 +266,7 @@ def systolic_cycles_if_always_full(config: Config) -> int:
     skew.
     Credit: 0.2
     """
-    return -(-config["m"] * config["k"] * config["n"] // (config["rows"] * config["columns"]))
+    return int(-(-config["m"] * config["k"] * config["n"] // (config["rows"] * config["columns"])))
 
 
 def systolic_utilisation(config: Config) -> float:
@@ -318,4 +318,4 @@ def _cycles(config: Config, *, edges: int = 2, folds: int | None = None) -> int:
     """`edges`: how often the rows count: for loading and for the skew, for the skew alone, or not at all."""
     through = _mapping(config)[2]
     skew = config["columns"] - 2 if edges else 0
-    return (_folds(config) if folds is None else folds) * int(edges * config["rows"] + skew + through)
+    return int((_folds(config) if folds is None else folds) * (edges * config["rows"] + skew + through))

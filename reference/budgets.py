@@ -101,7 +101,7 @@ def _peak(held: set[int]) -> tuple[Callable[[], int], Any]:
 
     most = [0]
 
-    class Watch(TorchDispatchMode):
+    class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             made = func(*args, **(kwargs or {}))
             found = {
@@ -112,4 +112,4 @@ def _peak(held: set[int]) -> tuple[Callable[[], int], Any]:
             most[0] = max(most[0], sum(found.values()))
             return made
 
-    return lambda: most[0], Watch()
+    return lambda: most[0], Watch()  # type: ignore[no-untyped-call]

@@ -206,7 +206,7 @@ def _patterns(name: str, weight: torch.Tensor) -> dict[str, Any]:
 def _against(weight: torch.Tensor, *, exactly: bool = False) -> int:
     """How many groups of four have more than two weights other than zero, or not exactly two."""
     rows = weight.flatten(1)
-    whole = rows[:, : rows.shape[1] // _GROUP * _GROUP].unflatten(1, (-1, _GROUP))
+    whole = rows[:, : rows.shape[1] // _GROUP * _GROUP].reshape(len(rows), -1, _GROUP)
     left = (whole != 0).sum(2)
     return int((left != _KEPT).sum() if exactly else (left > _KEPT).sum())
 
@@ -217,7 +217,8 @@ def _masks(sizes: dict[str, torch.Tensor], sparsity: float, scope: str) -> dict[
     if scope == "layer":
         return {name: _mask(each, round(sparsity * each.numel())) for name, each in sizes.items()}
     flat = torch.cat([each.flatten() for each in sizes.values()])
-    parts = _mask(flat, round(sparsity * flat.numel())).split([each.numel() for each in sizes.values()])
+    whole = _mask(flat, round(sparsity * flat.numel()))
+    parts = torch.split(whole, [each.numel() for each in sizes.values()])
     return {name: part.reshape(each.shape) for (name, each), part in zip(sizes.items(), parts, strict=True)}
 
 

@@ -195,9 +195,8 @@ def attainable_one_after_another(config: Config) -> float:
     Hint: The times of computing and moving are added up. In the roofline model they overlap: the longest counts.
     Credit: 0.5
     """
-    return config["flops"] / (
-        config["flops"] / config["peak"] + sum(config["flops"] / each for each in _roofs(config).values())
-    )
+    seconds = [config["flops"] / each for each in (config["peak"], *_roofs(config).values())]
+    return float(config["flops"] / sum(seconds))
 
 
 def attainable_of_all_bytes(config: Config) -> float:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from labgrade.core.task import CallForm, SubjectSpec
-    from labgrade.sandbox.requests import CallRequest
 
 MODEL = "model_path"
 GIVEN_FOLDER = ".given"  # within a hand-in: files of labgrade's, such as a subject's
@@ -37,16 +33,3 @@ WRITERS: Mapping[str, str] = MappingProxyType(
     }
 )
 ALL: Mapping[str, str] = MappingProxyType({**GIVEN, **WRITERS})
-
-
-def own_values(subject: SubjectSpec) -> dict[str, Any]:
-    """What a task names itself beside its subject, and what a config holds: plain values, and files as a Path."""
-    return {**(subject.options if subject.is_config else {}), **subject.arguments}
-
-
-def of_call(form: CallForm | CallRequest, subject: SubjectSpec | None) -> tuple[dict[str, Any], dict[str, Path]]:
-    """The plain values that a function is given of a task's own arguments, and the files, by their names."""
-    known = {**(own_values(subject) if subject is not None else {}), **form.written}
-    found = {name: known[name] for name in form.given if name not in ALL and name in known}
-    files = {name: value for name, value in found.items() if isinstance(value, Path)}
-    return {name: value for name, value in found.items() if name not in files}, files

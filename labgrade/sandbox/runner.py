@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
-from labgrade.core.arguments import GIVEN, GIVEN_FOLDER, MODEL, of_call
+from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
+from labgrade.core.own_arguments import Given
 from labgrade.core.results import Execution
 from labgrade.core.serialise import plain_subject
 from labgrade.core.task import Limits
@@ -42,23 +43,6 @@ _OPEN_SECONDS, _OPENED_BYTES_A_SECOND, _OPEN_MEMORY = 10, 20 << 20, 512 << 20
 _NOT_RESIZABLE = "storage that is not resizable"  # as torch says of weights that a server has ready
 _WALL_FACTOR, _WALL_SPARE = 4.0, 20.0
 _OWN_WALL_FACTOR = 30.0  # of labgrade's own code, which waits for nothing but a busy machine
-
-
-class _Own:
-    """What a call is given of the task's own arguments: `values` by name, and `files` by their places in a folder."""
-
-    def __init__(self, request: CallRequest, subject: SubjectSpec | None, model: Mapping[str, Path]) -> None:
-        plain, files = of_call(request, subject)
-        self.values: dict[str, Any] = {**plain, **dict.fromkeys(files, "")}  # see `paths`
-        self.files = {**model, **{f"{name}/{path.name}": path for name, path in files.items()}}
-        self._named = {
-            **({MODEL: next(iter(model))} if model else {}),
-            **{n: f"{n}/{p.name}" for n, p in files.items()},
-        }
-
-    def paths(self, folder: str) -> dict[str, str]:
-        """Where in a hand-in each file lies, by the name of the argument."""
-        return {name: f"{folder}/{place}" for name, place in self._named.items()}
 
 
 class Runner:
@@ -119,16 +103,13 @@ class Runner:
 
         Never raises for what a student's code does; a failure of labgrade's has the status `fault`.
         """
-        own = _Own(request, request.subject, request.model)
+        own = Given(request, request.subject, request.model)
         unknown = sorted(set(request.given) - {*GIVEN, *own.values})
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        wanted = {
-            "given": list(request.given),
-            "subject": plain_subject(request.subject) if request.subject else None,
-            "values": own.values,
-        }
+        subject = plain_subject(request.subject) if request.subject else None
+        wanted = {"given": list(request.given), "subject": subject, "values": own.values}
         return self._call(request, "call", {"paths": own.paths(GIVEN_FOLDER)}, wanted, {GIVEN_FOLDER: own.files})
 
     def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
@@ -139,9 +120,13 @@ class Runner:
         where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
         """
         each = [plain_subject(subject) for subject, _ in subjects]
-        own = {f"{GIVEN_FOLDER}/{place}": _Own(request, *each) for place, each in enumerate(subjects)}
-        values = [one.values for one in own.values()]
-        wanted = {"given": list(request.given), "subject": None, "each": each, "values": values}
+        own = {f"{GIVEN_FOLDER}/{place}": Given(request, *each) for place, each in enumerate(subjects)}
+        wanted = {
+            "given": list(request.given),
+            "subject": None,
+            "each": each,
+            "values": [o.values for o in own.values()],
+        }
         paths = [one.paths(folder) for folder, one in own.items()]
         files = {folder: one.files for folder, one in own.items()}
         done = self._call(request, "calls", {"paths": paths, "past": request.past}, wanted, files)
@@ -200,7 +185,7 @@ class Runner:
         given = request.built
         subject = plain_subject(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
-        each = [(values, _Own(request, request.subject, request.model))]
+        each = [(values, Given(request, request.subject, request.model))]
         return self._writes(request, each, wanted, several=False)
 
     def write_each(
@@ -209,26 +194,24 @@ class Runner:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
         built = request.built
         wanted = {"given": built, "subject": None, "each": [plain_subject(own) for *_, own in each]} if built else None
-        own = [(values, _Own(request, subject, model)) for values, model, subject in each]
+        own = [(values, Given(request, subject, model)) for values, model, subject in each]
         done = self._writes(request, own, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
     def _writes(
         self,
         request: CallRequest,
-        each: Sequence[tuple[Mapping[str, object], _Own]],
+        each: Sequence[tuple[Mapping[str, object], Given]],
         wanted: Mapping[str, Any] | None,
         *,
         several: bool,
     ) -> Execution:
         folders = [f"{GIVEN_FOLDER}/{place}" if several else GIVEN_FOLDER for place in range(len(each))]
-        given = {folder: own.files for folder, (_, own) in zip(folders, each, strict=True)}
+        placed = list(zip(folders, each, strict=True))
+        given = {folder: own.files for folder, (_, own) in placed}
         arguments = {
             "given": list(request.given),
-            "subjects": [
-                [{**values, **own.values}, own.paths(folder)]
-                for folder, (values, own) in zip(folders, each, strict=True)
-            ],
+            "subjects": [[{**values, **own.values}, own.paths(at)] for at, (values, own) in placed],
             "several": several,
             "name": request.saved_as or SAVED_AS,
             "module": request.module,

@@ -55,12 +55,7 @@ _SUBJECT = (
     Word("seed", SEED, "Draws the weights; 0 unless given."),
     Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
     Word("inputs", OTHERS, "In place of `input`, where the model takes several: a list, each as `input`."),
-    Word(
-        "arguments",
-        OTHERS,
-        "Further values by name, `{sparsity: 0.5}`, that a call may be given and quantities take by the same name; "
-        "`./data.npz` is a file beside the spec. A case changes those that it names.",
-    ),
+    Word("arguments", OTHERS, "Further values by name, for calls and quantities: `{sparsity: 0.5, data: ./x.npz}`."),
 )
 _CHECK = (
     Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),
