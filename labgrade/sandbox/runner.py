@@ -108,9 +108,9 @@ class Runner:
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        subject = plain_subject(request.subject) if request.subject else None
+        subject, told = plain_subject(request.subject) if request.subject else None, {"paths": own.paths(GIVEN_FOLDER)}
         wanted = {"given": list(request.given), "subject": subject, "values": own.values}
-        return self._call(request, "call", {"paths": own.paths(GIVEN_FOLDER)}, wanted, {GIVEN_FOLDER: own.files})
+        return self._call(request, "call", told, wanted, {GIVEN_FOLDER: own.files})
 
     def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
         """What a function returns for each of several subjects with their files, as far as it returns.
@@ -121,15 +121,11 @@ class Runner:
         """
         each = [plain_subject(subject) for subject, _ in subjects]
         own = {f"{GIVEN_FOLDER}/{place}": Given(request, *each) for place, each in enumerate(subjects)}
-        wanted = {
-            "given": list(request.given),
-            "subject": None,
-            "each": each,
-            "values": [o.values for o in own.values()],
-        }
+        values = [one.values for one in own.values()]
+        wanted = {"given": list(request.given), "subject": None, "each": each, "values": values}
         paths = [one.paths(folder) for folder, one in own.items()]
-        files = {folder: one.files for folder, one in own.items()}
-        done = self._call(request, "calls", {"paths": paths, "past": request.past}, wanted, files)
+        told, files = {"paths": paths, "past": request.past}, {folder: one.files for folder, one in own.items()}
+        done = self._call(request, "calls", told, wanted, files)
         fit = done.status == "returned" and not (request.attempt and (done.printed or done.seeded))
         return done.value if fit and isinstance(done.value, list) else []
 
@@ -185,8 +181,7 @@ class Runner:
         given = request.built
         subject = plain_subject(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
-        each = [(values, Given(request, request.subject, request.model))]
-        return self._writes(request, each, wanted, several=False)
+        return self._writes(request, [(values, Given(request, request.subject, request.model))], wanted, several=False)
 
     def write_each(
         self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path], SubjectSpec]]

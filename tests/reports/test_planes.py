@@ -1,7 +1,6 @@
 """Charts of points and numbers, as a part of a page and as a file of their own."""
 
 import re
-import time
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -25,11 +24,8 @@ def drawn(kind):
 
 
 @pytest.mark.parametrize("kind", ["roofline", "frontier", "histogram"])
-def test_a_chart_is_small_quick_and_says_its_data(kind):
-    drawn(kind)  # matplotlib is imported once
-    start = time.process_time()
+def test_a_chart_is_small_and_says_its_data(kind):
     text = str(drawn(kind))
-    assert time.process_time() - start < 0.5  # 50 ms on a quiet machine
     assert len(text) < 30_000
     assert 'role="img"' in text
     assert re.search(r'aria-label="[^"]{40,}"', text)
