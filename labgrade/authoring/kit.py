@@ -198,6 +198,8 @@ def _beside(data: dict[str, Any]) -> Iterator[str]:
     yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
     yield from (each["file"] for each in subjects if "file" in each)
+    given = [value for each in subjects for value in each.get("arguments", {}).values()]
+    yield from (value[2:] for value in given if isinstance(value, str) and value.startswith("./"))
     for answer in data["answers"].values():
         for form in answer["from"]:
             provided = form.get("run", {}).get("provide", {}).values()

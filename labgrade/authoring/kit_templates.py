@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers import obtain
 from labgrade.authoring import kit_ci
 from labgrade.core.arguments import ALL as GIVEN
+from labgrade.core.own_arguments import of_call
 from labgrade.core.points import NOT_SHOWN
 from labgrade.core.serialise import plain_subject
 from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
@@ -91,8 +92,11 @@ def _python(tasks: list[Task]) -> Iterator[tuple[str, str]]:
 
 
 def _stub(task: Task, answer: AnswerSpec, form: CallForm) -> str:
-    arguments = ", ".join(f"{name}: {_TYPES.get(name, 'str')}" for name in form.given)
-    explained = "\n".join(f"    {name}: {GIVEN[name]}" for name in form.given)
+    own, _ = of_call(form, task.subject)
+    types = {**{name: type(value).__name__ for name, value in own.items()}, **_TYPES}
+    arguments = ", ".join(f"{name}: {types.get(name, 'str')}" for name in form.given)
+    told = {**{name: f"such as {value!r}" for name, value in own.items()}, **GIVEN}
+    explained = "\n".join(f"    {name}: {told.get(name, 'the path of a file (str)')}" for name in form.given)
     returns = f"{task.id}, {answer.name}: {type_in_words(answer.type)}."
     return (
         f'\n\ndef {form.function}({arguments}):\n    """{returns}\n\n{explained}\n    """\n'
@@ -223,8 +227,11 @@ def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
     for form in forms:
         if subject.further and "input_size" in form.given:
             continue
-        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= here.keys():
-            given = ", ".join(here[name] for name in form.given)
+        plain, files = of_call(form, subject)
+        beside = {name: repr(f"specs/{task.lab}/{path.relative_to(task.path.parent)}") for name, path in files.items()}
+        known = {**here, **{name: repr(value) for name, value in plain.items()}, **beside}
+        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= known.keys():
+            given = ", ".join(known[name] for name in form.given)
             lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
             lines += [f"print({form.function}({given}))"]
     return lines

@@ -185,7 +185,8 @@ def _subject(subject: Any) -> str:
     if not isinstance(subject, dict):
         return ""
     named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
-    options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
+    chosen = {**subject.get("options", {}), **subject.get("arguments", {})}
+    options = "".join(f", {name}={value}" for name, value in chosen.items())
     shape = "x".join(map(str, subject["input"]["shape"]))  # a config has none
     return f"{named}{options}{f', input {shape}' if shape else ''}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from labgrade.core.errors import Mark
 
@@ -38,7 +39,8 @@ class SubjectSpec:
     One of three is set: `model`, a name of the zoo or of a folder `models/`, whose source by file is `code`; `file`, an
     ONNX file by its path; `handed_in`, a pattern for an ONNX file of the student's own. Where `model` is CONFIG,
     nothing is built: `options` are all there is, and there is no input. `further`: inputs behind the first one.
-    `passing`: made for one trial, so that nothing of it is kept on disk.
+    `arguments`: further values by name for functions and quantities; a Path is a file beside the spec. `passing`: made
+    for one trial, so that nothing of it is kept on disk.
     """
 
     input: InputSpec
@@ -49,6 +51,7 @@ class SubjectSpec:
     seed: int = 0
     code: Mapping[str, str] = field(default_factory=dict, repr=False)
     further: tuple[InputSpec, ...] = ()
+    arguments: Mapping[str, Plain | Path] = field(default_factory=dict)
     passing: bool = field(default=False, repr=False, compare=False)
     mark: Mark | None = field(default=None, repr=False, compare=False)
 

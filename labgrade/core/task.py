@@ -48,12 +48,14 @@ class CallForm:
     """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
 
     `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns. `notebook`:
-    one of that name, or the only one, does as well where there is no such file.
+    one of that name, or the only one, does as well where there is no such file. `written`: values that the spec writes
+    into the call itself, by the names that they have in `given`.
     """
 
     file: str
     function: str
     given: tuple[str, ...]
+    written: Mapping[str, Plain] = field(default_factory=dict)
     saved_as: str = ""
     module: bool = False
     notebook: bool = False

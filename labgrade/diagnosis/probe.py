@@ -100,10 +100,10 @@ class Trials:
         answer = self._answer(self.task.answers[self.check.answer], subject)
         if isinstance(answer, NoAnswer):
             return Trial(verdict=answer.verdict, origin=answer.origin)
-        judging, expect = self._grader.judging_of(self.task, self.check, subject, self._whole)
+        judging, expect = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         try:
             call = self.check.measured
-            value = judged_value(self._grader, self.task, call, subject, answer) if call else answer.value
+            value = judged_value(self._grader, self.task, call, self._own(subject), answer) if call else answer.value
         except UnfitError as error:
             return Trial(verdict=error.verdict, origin=answer.origin)
         return self._judged(value, answer.origin, judging, expect)
@@ -125,7 +125,9 @@ class Trials:
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = values_of_each(self._grader, form, self.check, questions)
         for value, subject in zip(values, subjects, strict=False):
-            yield self._judged(value, origin, *self._grader.judging_of(self.task, self.check, subject, self._whole))
+            yield self._judged(
+                value, origin, *self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
+            )
 
     def past(self, subjects: Sequence[SubjectSpec]) -> list[Trial | None]:
         """As `ahead`, past those on which the function raises or gives no value, for which there is None.
@@ -139,7 +141,7 @@ class Trials:
             return list(self.ahead(subjects))
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = obtain_some(questions, form, self._grader, past=True)
-        means = (self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects)
+        means = (self._grader.judging_of(self.task, self.check, self._own(each), self._whole) for each in subjects)
         return [
             None if value is None else self._judged(value, origin, *own)
             for value, own in zip(values, means, strict=False)
@@ -153,7 +155,7 @@ class Trials:
         """
         wanted = _called(self.task.answers[self.check.answer])
         (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
-        means = self._grader.judging_of(self.task, self.check, subject, self._whole)
+        means = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
         return [None if value is None else self._judged(value, origin, *means) for value in values]
 
@@ -243,7 +245,7 @@ class Trials:
         Raises:
             FaultError: a failure of labgrade's.
         """
-        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, subject, self._whole))
+        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, self._own(subject), self._whole))
 
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
         """What the function of another answer returns for this subject; None where it returns nothing that fits."""
@@ -256,7 +258,7 @@ class Trials:
         Raises:
             FaultError: it can't be computed.
         """
-        return self._grader.oracle.value_if_any(source, subject)
+        return self._grader.oracle.value_if_any(source, self._own(subject))
 
     def content(self) -> str:
         """A digest of the files that the check's function may lie in."""
@@ -278,11 +280,17 @@ class Trials:
     def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answered:
         return obtain.obtain(self._question(_called(wanted), subject), self._grader)
 
+    def _own(self, subject: SubjectSpec) -> SubjectSpec:
+        """The subject with the task's own arguments, which a random network does not have."""
+        about = self.task.subject
+        lacks = about is not None and about.arguments and not subject.arguments
+        return replace(subject, arguments=about.arguments) if about is not None and lacks else subject
+
     def _question(self, called: AnswerSpec, subject: SubjectSpec | None) -> Question:
         return Question(
             wanted=called,
             submission=self._submission,
-            subject=subject,
+            subject=None if subject is None else self._own(subject),
             model=files_given(self._grader.oracle, called, subject, self._whole),
             live_only=True,
             limits=self._limits,

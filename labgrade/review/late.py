@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labgrade.review.roster import Roster, Student
     from labgrade.spec.lab import Deadline
 
-_NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied: "
+_NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied; say 'handed_in' in the roster: "
 _UNSURE = (
     "late only by the times of files, which copying may have changed; where that is not so, say 'handed_in' in the "
     "roster: "

@@ -299,7 +299,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
             yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
-        if (said := row.said.get("repository")) and (why := address_problem(said)):
+        if (address := row.said.get("repository")) and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from labgrade.core.execution import ExecutionStatus
-    from labgrade.core.subject import SubjectSpec
+    from labgrade.core.subject import Plain, SubjectSpec
 
 _OF_FUNCTIONS = frozenset({"call", "calls", "write"})
 _META = re.compile(rb"""["']meta\\?["']""")  # in a notebook with a backslash
@@ -34,7 +34,7 @@ class CallRequest:
     `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
     Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns. `attempt`:
     it may save other calls, and has less time than one of these: what does not end in it may be sound. `past`: of
-    several calls in one process those that raise do not end it.
+    several calls in one process those that raise do not end it. `written`: as in a CallForm.
     """
 
     folder: Path
@@ -48,6 +48,7 @@ class CallRequest:
     module: bool = False
     attempt: bool = False
     past: bool = False
+    written: Mapping[str, Plain] = field(default_factory=dict)
 
     @property
     def built(self) -> list[str]:

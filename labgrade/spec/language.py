@@ -55,6 +55,7 @@ _SUBJECT = (
     Word("seed", SEED, "Draws the weights; 0 unless given."),
     Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
     Word("inputs", OTHERS, "In place of `input`, where the model takes several: a list, each as `input`."),
+    Word("arguments", OTHERS, "Further values by name, for calls and quantities: `{sparsity: 0.5, data: ./x.npz}`."),
 )
 _CHECK = (
     Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),

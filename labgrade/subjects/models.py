@@ -271,12 +271,14 @@ def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, 
 def _keep_signal(module: torch.nn.Module) -> None:
     """Draw the weights of convolutions with variance 2 / fan_in: behind a ReLU as much comes out as goes in.
 
-    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10.
+    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10. One that says `own_weights` keeps what the
+    network's own code gave it.
     """
     from torch import nn
 
     for layer in module.modules():
-        if isinstance(layer, nn.modules.conv._ConvNd):  # noqa: SLF001 - the common base of all convolutions
+        kind = nn.modules.conv._ConvNd  # noqa: SLF001 - the common base of all convolutions
+        if isinstance(layer, kind) and not getattr(layer, "own_weights", False):
             fan_in = layer.weight[0].numel()
             layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
 

@@ -260,7 +260,8 @@ class Oracle:
         self.recalled = True
 
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
-        return self._key_of(call, subject) if subject.file else self._keys(call, subject)  # a file may change meanwhile
+        changes = subject.file or any(isinstance(each, Path) for each in subject.arguments.values())
+        return self._key_of(call, subject) if changes else self._keys(call, subject)  # a file may change meanwhile
 
     def _key_of(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
@@ -272,9 +273,11 @@ class Oracle:
         plain: object = plain_subject(subject)
         if subject.is_onnx:
             plain = [plain, self._files.key(subject, plain_subject(subject))]
+        parameters = parameters_of(call, entry, subject)
+        files = {name: _content(value) for name, value in parameters.items() if isinstance(value, Path)}
         meaning = [
             call.quantity,
-            parameters_of(call, entry, subject),
+            {**parameters, **files},
             plain,
             self._digests[entry.file],
             self._versions,
@@ -291,7 +294,7 @@ class Oracle:
             {
                 "file": str(entry.file),
                 "name": entry.name,
-                "parameters": parameters_of(call, entry, subject),
+                "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
                 "arrays": str(arrays),
                 **of,
             }
@@ -378,3 +381,12 @@ def plain_subject(subject: SubjectSpec) -> Mapping[str, Any]:
     from labgrade.core.serialise import plain_subject as plain
 
     return plain(subject)
+
+
+def _content(path: Path) -> list[str]:
+    """What a file is known by: where it lies means nothing."""
+    return [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value

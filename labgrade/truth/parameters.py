@@ -12,8 +12,10 @@ _SEVERAL = "list[list[int]]"  # the annotation of an input_shape that may be sev
 
 
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
-    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
+    """The parameters of a quantity: the spec's, the task's own arguments, the input where it asks for `input_shape`."""
     own: dict[str, Any] = {}
+    if subject is not None:
+        own = {name: value for name, value in subject.arguments.items() if name in entry.parameters}
     wanted = entry.parameters.get("input_shape")
     if subject is not None and wanted is not None:
         shapes = [list(each.shape) for each in (subject.input, *subject.further)]

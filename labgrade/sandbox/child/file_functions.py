@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.arguments import GIVEN_FOLDER, SAVE_TO, TRANSFORMED
+from labgrade.core.arguments import GIVEN_FOLDER, MODEL, SAVE_TO, TRANSFORMED
 from labgrade.sandbox.child import call
 from labgrade.sandbox.child.wire import RawArray, type_name
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 
     import torch
 
-MODEL = "model_path"
 _UNWRITTEN = f"without writing the file that {SAVE_TO} names"
 
 
 def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> bytes:
     """Call a function that writes a file: the value is an array of its bytes, or its size alone where it is too large.
 
-    `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and its model's
-    path within the folder of files; `values` are those that were built of it. With `several`, the value is a list, up
-    to the first call that fails.
+    `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and the paths of
+    its files within the folder; `values` are those that were built of it. With `several`, the value is a list, up to
+    the first call that fails.
     """
     built = values.get("each", [values] * len(job["subjects"]))
     contents = [
-        functools.partial(_content, job, folder, {**own, **more}, model)
-        for own, (more, model) in zip(built, job["subjects"], strict=True)
+        functools.partial(_content, job, folder, {**own, **more}, paths)
+        for own, (more, paths) in zip(built, job["subjects"], strict=True)
     ]
     if job["several"]:
         return call.each(job, folder, contents)
@@ -40,11 +39,15 @@ def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> by
 
 
 def _content(
-    job: Mapping[str, Any], folder: Path, values: Mapping[str, Any], model: str, function: Callable[..., object]
+    job: Mapping[str, Any],
+    folder: Path,
+    values: Mapping[str, Any],
+    paths: Mapping[str, str],
+    function: Callable[..., object],
 ) -> RawArray:
     target = Path(tempfile.mkdtemp(), job["name"])
-    path = str(folder / GIVEN_FOLDER / model) if model else None
-    known = {**values, SAVE_TO: str(target), MODEL: path}
+    files = {name: str(folder / path) for name, path in paths.items()}
+    known = {MODEL: None, **values, SAVE_TO: str(target), **files}
     network, before = known.get("model"), repr(known.get("model")) if job["module"] else ""
     returned = function(*[known[name] for name in job["given"]])
     if job["module"]:

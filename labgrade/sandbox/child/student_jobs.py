@@ -34,16 +34,16 @@ def run(job: Arguments, folder: Path) -> bytes:
 
 
 def _call(job: Arguments, values: Mapping[str, object], folder: Path) -> bytes:
-    return call.call(job, _with_path(values, folder / job["model"]), folder)
+    return call.call(job, _with_paths(values, job["paths"], folder), folder)
 
 
 def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
-    paired = zip(values["each"], job["models"], strict=True)
-    return call.call_each(job, [_with_path(one, folder / model) for one, model in paired], folder)
+    paired = zip(values["each"], job["paths"], strict=True)
+    return call.call_each(job, [_with_paths(one, paths, folder) for one, paths in paired], folder)
 
 
-def _with_path(values: Mapping[str, object], path: Path) -> Mapping[str, object]:
-    return {**values, "model_path": str(path)} if "model_path" in values else values
+def _with_paths(values: Mapping[str, object], paths: Mapping[str, str], folder: Path) -> Mapping[str, object]:
+    return {**values, **{name: str(folder / path) for name, path in paths.items() if name in values}}
 
 
 jobs.KINDS.update(
