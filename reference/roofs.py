@@ -248,7 +248,11 @@ def roofline_findings(artifact: Path, *, peak: float, bandwidth: float) -> list[
     Raises:
         ValueError: the file is no such table.
     """
-    rows = list(_read(artifact))
+    try:
+        rows = list(_read(artifact))
+    except csv.Error as error:
+        message = f"this is no table in .csv: {error}"
+        raise ValueError(message) from None
     bad = [
         f"'{name}': {column} is {value:g}, and it has to be above 0"
         for name, own in rows

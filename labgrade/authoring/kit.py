@@ -16,11 +16,11 @@ from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
+from labgrade.files.external_data import beside
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
 from labgrade.spec.lab import WORDS
-from labgrade.subjects.external_data import beside
 from labgrade.subjects.onnx_files import external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers import obtain
 from labgrade.authoring import kit_ci
 from labgrade.core.arguments import ALL as GIVEN
-from labgrade.core.own_arguments import of_call
 from labgrade.core.points import NOT_SHOWN
 from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import of_call
 from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:

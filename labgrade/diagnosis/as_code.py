@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.own_arguments import of_call
+from labgrade.core.subject import of_call
 from labgrade.core.task import CallForm, QuantityCall, TableType
 from labgrade.core.text import one_line
 from labgrade.diagnosis.explain import companion, layers_of

@@ -22,7 +22,6 @@ from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
 from labgrade.diagnosis.stated import Means, with_slip
-from labgrade.diagnosis.tools import of_tool
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.coherent import of_one_file, tells_files
@@ -31,6 +30,7 @@ from labgrade.judging.items import call_before, fresh_subject, items, same_sourc
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
+from labgrade.judging.tools import of_tool
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
@@ -223,8 +223,7 @@ class TaskGrading:
 
     def _verdict(self, item: Item, answer: Answered) -> Verdict:
         check, grader = item.check, self._grader
-        waits = isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL
-        if check.by_hand and waits:
+        if check.by_hand and (isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL):
             return by_hand.waiting(item, answer, partial(self._answer, live_only=False), self._right)
         if isinstance(answer, NoAnswer):
             return self._diagnoser.unanswered(answer, item) if self._explains else answer.verdict
@@ -275,9 +274,8 @@ class TaskGrading:
         if not verdict.hint:
             return self._told_apart(verdict, item)
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
-        if not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known):
-            return verdict
-        return replace(verdict, hint="")
+        made = not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known)
+        return verdict if made else replace(verdict, hint="")
 
     def _told_apart(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict, with the hint of the one slip, of several that fit, that the function makes elsewhere, too."""

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
 from labgrade.core.execution import Execution, Limits
-from labgrade.core.own_arguments import Given
+from labgrade.core.subject import Given, as_plain
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
@@ -105,7 +105,7 @@ class Runner:
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        subject, told = _plain(request.subject) if request.subject else None, {"paths": own.paths(GIVEN_FOLDER)}
+        subject, told = as_plain(request.subject) if request.subject else None, {"paths": own.paths(GIVEN_FOLDER)}
         wanted = {"given": list(request.given), "subject": subject, "values": own.values}
         return self._call(request, "call", told, wanted, {GIVEN_FOLDER: own.files})
 
@@ -116,7 +116,7 @@ class Runner:
         itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
         where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
         """
-        each = [_plain(subject) for subject, _ in subjects]
+        each = [as_plain(subject) for subject, _ in subjects]
         own = {f"{GIVEN_FOLDER}/{place}": Given(request, *each) for place, each in enumerate(subjects)}
         values = [one.values for one in own.values()]
         wanted = {"given": list(request.given), "subject": None, "each": each, "values": values}
@@ -176,7 +176,7 @@ class Runner:
         given, by name.
         """
         given = request.built
-        subject = _plain(request.subject) if given and request.subject is not None else None
+        subject = as_plain(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
         return self._writes(request, [(values, Given(request, request.subject, request.model))], wanted, several=False)
 
@@ -185,7 +185,7 @@ class Runner:
     ) -> list[Any]:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
         built = request.built
-        wanted = {"given": built, "subject": None, "each": [_plain(own) for *_, own in each]} if built else None
+        wanted = {"given": built, "subject": None, "each": [as_plain(own) for *_, own in each]} if built else None
         own = [(values, Given(request, subject, model)) for values, model, subject in each]
         done = self._writes(request, own, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
@@ -398,9 +398,3 @@ class Runner:
         if ending.lost and (ending.stopped or not (isinstance(server, ForkServer) and server.is_there)):
             self._servers.drop(job.server)
         return ending
-
-
-def _plain(subject: SubjectSpec) -> Mapping[str, Any]:
-    from labgrade.core.serialise import plain_subject
-
-    return plain_subject(subject)

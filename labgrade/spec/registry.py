@@ -15,8 +15,6 @@ import re
 import sys
 import types
 from dataclasses import dataclass, field
-from importlib.util import cache_from_source
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import Mark, SpecError, SpecFinding
@@ -24,6 +22,7 @@ from labgrade.spec.in_full import slips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from labgrade.core.task import Schema
     from labgrade.spec.in_full.slips import SlipNote
@@ -35,7 +34,6 @@ SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of i
 # What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table.
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
 COLUMN = "column"
-_WORD = 0xFFFFFFFF
 _TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
@@ -108,20 +106,6 @@ class Entry:
         """Whether the function's file, or what that imports from the same folder, ever imports a library."""
         wanted = re.compile(rf"^[ \t]*(?:import|from)[ \t]+{library}\b", re.MULTILINE)
         return any(wanted.search(_TYPING.sub("", file.read_text(encoding="utf-8"))) for file in self.sources(read))
-
-    def compile(self, read: dict[Path, list[Path]] | None = None) -> None:
-        """Have Python keep what it makes of the sources, as after an import: a jail can't write it beside them.
-
-        Nothing is done where Python keeps nothing, or the folder can't be written.
-        """
-        if sys.dont_write_bytecode:
-            return
-        for file in self.sources(read):
-            if not _is_compiled(file):
-                import py_compile
-
-                with contextlib.suppress(OSError, py_compile.PyCompileError):
-                    py_compile.compile(str(file), doraise=True)
 
     def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
         """The files that the function depends on: its own, and those of the same folder that it imports.
@@ -344,15 +328,6 @@ def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, s
             case ast.ImportFrom(level=1, module=str(module), names=names):
                 imported |= {each.asname or each.name: (module, each.name) for each in names}
     return assigned, imported
-
-
-def _is_compiled(file: Path) -> bool:
-    """Whether Python finds its own form of a source, which notes the source's time and size."""
-    source = file.stat()
-    noted = (int(source.st_mtime) & _WORD).to_bytes(4, "little") + (source.st_size & _WORD).to_bytes(4, "little")
-    with contextlib.suppress(OSError), Path(cache_from_source(file)).open("rb") as kept:
-        return kept.read(16)[8:] == noted
-    return False
 
 
 def _module_files(stem: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.files.cache import Cache, key_of
-from labgrade.subjects.external_data import beside
+from labgrade.files.external_data import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

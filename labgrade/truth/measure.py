@@ -15,9 +15,9 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.core.text import excerpt
 from labgrade.files.cache import cache_folder
+from labgrade.files.external_data import beside
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
-from labgrade.subjects.external_data import beside
 from labgrade.subjects.provide import provide
 from labgrade.truth.parameters import parameters_of
 from labgrade.values import Artifact

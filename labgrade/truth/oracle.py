@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
+from labgrade.core.subject import as_plain
 from labgrade.files import process
 from labgrade.files.cache import Cache, KeptArrays, PackedArrays, cache_folder, unpacked, version_of
 from labgrade.subjects.onnx_files import OnnxFiles
@@ -194,7 +195,7 @@ class Oracle:
         """
         try:
             with self._one_at_a_time:
-                return self._files_of(subject).path(subject, plain_subject(subject))
+                return self._files_of(subject).path(subject, as_plain(subject))
         except OSError as error:
             message = f"the file of '{subject.short_name}' can't be had: {error}"
             raise FaultError(message) from error
@@ -270,9 +271,9 @@ class Oracle:
 
             own = b"".join(path.read_bytes() for path in models.SOURCES)
             self._digests[entry.file] = entry.source_digest(self._imports) + hashlib.sha256(own).hexdigest()
-        plain: object = plain_subject(subject)
+        plain: object = as_plain(subject)
         if subject.is_onnx:
-            plain = [plain, self._files.key(subject, plain_subject(subject))]
+            plain = [plain, self._files.key(subject, as_plain(subject))]
         parameters = parameters_of(call, entry, subject)
         files = {name: _content(value) for name, value in parameters.items() if isinstance(value, Path)}
         meaning = [
@@ -287,7 +288,7 @@ class Oracle:
     def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
-        of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
+        of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": as_plain(subject)}
         self._start()
         arrays = Path(self._arrays.name) / "arrays.npz"
         reply = self._ask(
@@ -374,13 +375,6 @@ def _answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, An
 
 def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
     return sum(each.nbytes for each in arrays.values())
-
-
-def plain_subject(subject: SubjectSpec) -> Mapping[str, Any]:
-    """The subject as plain data; what makes it so is loaded where there is one."""
-    from labgrade.core.serialise import plain_subject as plain
-
-    return plain(subject)
 
 
 def _content(path: Path) -> list[str]:

@@ -238,7 +238,8 @@ def test_a_convention_is_described_by_its_quantitys_docstring():
         for path, value in found.items()
         if path.endswith("/buffers") and value["title"] == "'buffers' of quantity 'weight_bytes'"
     }
-    assert buffers == "With `buffers` their bytes are added, as in a saved state_dict. (bool, False unless given)"
+    said = "With `buffers` the bytes of those that are saved are added, as in a saved state_dict."
+    assert buffers == f"{said} (bool, False unless given)"
 
 
 def test_a_specs_schema_that_is_written_down_is_the_one_that_validates():

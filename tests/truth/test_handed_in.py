@@ -11,6 +11,7 @@ from helpers.handed_in import read
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import Limits, QuantityCall
+from labgrade.files.external_data import beside
 from labgrade.reports.summary import reason
 from labgrade.run.grader import Grader
 from labgrade.sandbox import outcomes
@@ -18,7 +19,6 @@ from labgrade.sandbox.child import file_functions
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.spec import course, load
 from labgrade.subjects import onnx_small
-from labgrade.subjects.external_data import beside
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome
 
@@ -228,7 +228,7 @@ def test_a_network_that_a_function_changes_and_does_not_return_is_taken(tmp_path
     def made(function):
         network = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(inplace=True))
         values = {"model": network, "input": torch.ones(2, 4)}
-        return file_functions._content(job, tmp_path, values, "", function)
+        return file_functions._content(job, tmp_path, values, {}, function)
 
     def change(model):
         model[1] = torch.nn.ReLU()
@@ -245,7 +245,7 @@ def test_a_network_is_saved_whatever_its_numbers_and_sizes(tmp_path, kind):
     job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
     layer = torch.nn.LazyLinear(3) if kind == "lazy" else torch.nn.Linear(4, 3).to(getattr(torch, kind))
     values = {"model": torch.nn.Identity(), "input": torch.ones(2, 4)}
-    made = file_functions._content(job, tmp_path, values, "", lambda model: torch.nn.Sequential(layer))
+    made = file_functions._content(job, tmp_path, values, {}, lambda model: torch.nn.Sequential(layer))
     (tmp_path / "made.pt").write_bytes(made.data)
     loaded = torch.jit.load(str(tmp_path / "made.pt"))
     assert loaded(torch.zeros(5, 4)).shape == (5, 3)
@@ -257,13 +257,13 @@ def test_a_network_that_does_not_run_is_no_error_of_the_function(tmp_path):
     job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
     values = {"model": torch.nn.Linear(5, 5), "input": torch.ones(2, 4)}
     with pytest.raises(file_functions.call.UnfitValueError, match=r"a network that can't be run .*RuntimeError: mat1"):
-        file_functions._content(job, tmp_path, values, "", lambda model: model)
+        file_functions._content(job, tmp_path, values, {}, lambda model: model)
     (tmp_path / "own.py").write_text("def forward(x):\n    return x @ x\n")
     own = {}
     exec(compile((tmp_path / "own.py").read_text(), str(tmp_path / "own.py"), "exec"), own)  # noqa: S102 - a student's
     values["model"].forward = own["forward"]
     with pytest.raises(RuntimeError, match="mat1"):
-        file_functions._content(job, tmp_path, values, "", lambda model: model)
+        file_functions._content(job, tmp_path, values, {}, lambda model: model)
 
 
 UNREGISTERED = {
@@ -316,7 +316,7 @@ def saved(tmp_path, network):
     torch = pytest.importorskip("torch")
     job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
     values = {"model": torch.nn.Identity(), "input": torch.ones(2, 4)}
-    return file_functions._content(job, tmp_path, values, "", lambda model: network)
+    return file_functions._content(job, tmp_path, values, {}, lambda model: network)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")

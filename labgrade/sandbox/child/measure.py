@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labgrade.sandbox.child import jobs
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.wire import NotPlainError, pack
 from labgrade.sandbox.jail.places import trusted_place
@@ -109,3 +110,11 @@ def _function(file: Path, name: str) -> Callable[..., object]:
         sys.modules[package] = module
     function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
     return function
+
+
+def of_job(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
+    """The same as one of the kinds of jobs."""
+    return measure(job, folder)
+
+
+jobs.KINDS["measure"] = of_job  # so that a server which measures alone imports nothing else

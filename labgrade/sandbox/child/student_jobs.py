@@ -54,6 +54,6 @@ jobs.KINDS.update(
         "verify": lambda job, _, folder: file_functions.verify(job, folder),
         "script": lambda job, _, folder: script.run(job, folder),
         "program": lambda job, _, folder: run(job, folder),
-        "measure": lambda job, _, folder: measure.measure(job, folder),
+        "measure": measure.of_job,
     }
 )

@@ -36,7 +36,7 @@ _APART = "\n"  # between a kind and the environment that it begins with
 _ALONE = "alone:"  # before a trusted folder
 # By name: what reads is not what this room is built of.
 _IMPORTS = {READER: ("labgrade.answers.reader.job",)}
-_JOBS, _MEASURING = ("labgrade.sandbox.child.student_jobs",), ("labgrade.sandbox.child.measure_alone",)
+_JOBS, _MEASURING = ("labgrade.sandbox.child.student_jobs",), ("labgrade.sandbox.child.measure",)
 _PACKAGE = Path(__file__).parents[2]
 _IN_SIGHT = (
     "{0} can't be hidden from students' code: it holds a part of Python or of the system that this code needs; keep "
