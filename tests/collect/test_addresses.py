@@ -88,13 +88,13 @@ def test_a_roster_is_read_with_its_findings(tmp_path):
 def test_whose_repository_is_where(tmp_path):
     text = (
         "id,group,login,repository,submission\nann,A1,,https://h/g,\nbob,A1,,https://h/g,\ncec,B2,cc,,\ndan,B2,,,the-one\n"
-        "王小明,,,,\neve/x,,eve,,\n"
+        "王小明,,,,\n.eve,,eve,,\n"
     )
     found = repositories(students(tmp_path, text), "lab", RULES)
     assert [(each.name, each.address, [who.id for who in each.group], each.problem[:22]) for each in found] == [
+        (".eve", "https://host/eve.git", [".eve"], "no folder can have thi"),
         ("A1", "https://h/g", ["ann", "bob"], ""),
         ("cec", "https://host/cc.git", ["cec", "dan"], ""),
-        ("eve/x", "https://host/eve.git", ["eve/x"], "no folder can have thi"),
         ("the-one", "https://host/dan.git", ["cec", "dan"], ""),
         ("王小明", "", ["王小明"], "the login '王小明' can't "),
     ]
@@ -113,4 +113,5 @@ def test_nothing_says_where(tmp_path):
     with pytest.raises(UsageError, match="the course has no roster"):
         repositories(roster.Roster(), "lab", RULES)
     with pytest.raises(UsageError, match=r"two repositories would be called 'a'"):
-        repositories(students(tmp_path, "id,submission\na1,A\na,\n"), "lab", RULES)
+        both = roster.Student(id="a1", submission="A"), roster.Student(id="a")
+        repositories(roster.Roster(students=both), "lab", RULES)
