@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk golden proof soak mutation schema clean
+.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -48,6 +48,7 @@ bench-macs: setup
 bench-onnx: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/onnx_files.py
+	$(BIN)/python benchmarks/compute.py
 
 bench-sandbox: setup
 	$(BIN)/python benchmarks/sandbox.py
@@ -58,6 +59,9 @@ bench-class: setup
 bench-desk: setup test-tools
 	$(BIN)/python benchmarks/desk.py
 
+bench-collect: setup test-tools
+	$(BIN)/python benchmarks/collect.py
+
 # What tests/golden expects, written anew: git then shows what became of it.
 golden: setup
 	LABGRADE_GOLDEN=1 $(BIN)/python -m pytest -n auto tests/golden
@@ -65,7 +69,9 @@ golden: setup
 # ExecuTorch without what it names and what running programs of the portable kernels does not need.
 soak: setup test-tools
 	$(BIN)/python -m pip install --quiet --no-deps -c constraints.txt executorch torchao ruamel.yaml tabulate
-	LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
+	$(BIN)/python -m pip install --quiet --no-deps -r tests/soak/tools.txt
+	$(BIN)/python -m pip install --quiet --no-deps --target .tools ultralytics-thop==2.2.3 torch-summary==1.4.5
+	LABGRADE_TOOLS=.tools LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
 	LABGRADE_TRIES_EDITS=3000 LABGRADE_TRIES_CORRUPTED=8000 \
 	$(BIN)/python -m pytest -n auto
 
@@ -84,7 +90,9 @@ tools:
 
 # What some tests need beside: without it these are skipped, each with its reason.
 test-tools:
-	@$(call programs,chromium dot bwrap newuidmap,chromium graphviz bubblewrap uidmap,serve some of the tests)
+	@$(call programs,chromium dot bwrap newuidmap git ssh /usr/sbin/sshd,chromium graphviz bubblewrap uidmap git \
+		openssh-client openssh-server,serve some of the tests)
+	@$(call programs,firefox-esr,firefox-esr,serves the tests of the desk)
 
 # Install packages where one of the programs is missing: programs, their packages, what they are for.
 programs = missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \

@@ -99,7 +99,7 @@ def number(row: Row, column: str) -> Fraction:
     cell = row.cells[column]
     if not isinstance(cell, Number):
         raise TypeError(shown(cell))
-    return cell.value
+    return cell.written
 
 
 def groups(table: Table, along: str) -> dict[Fraction, list[Row]]:

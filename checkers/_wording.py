@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 60
 LONGEST_LIST = 5
 TOO_LONG_TO_READ = 10**30
-FACTOR = 3  # from here on "8 times too big" says more than "700 % more"
-WHOLE = 1000  # a factor from here on is given without decimals
+TEN = 10
+_FIRST_STEP, _MOST = 16, 30  # where the second step begins; powers of two that are told apart
 
 
 def shown(value: object) -> str:
@@ -42,44 +42,35 @@ def clip(text: str) -> str:
 
 
 def off_by(got: Number, expected: Number) -> str:
-    """A wrong number in a sentence that says how far off it is.
+    """A wrong number in a sentence that says how far off it is, in steps that say no more however many are tried.
+
+    What is told depends on the powers of two between which both lie (`_step`), and on nothing else: who tries many
+    numbers learns between which the expected one lies. The facts, which staff see, say it exactly.
 
     >>> off_by(Number(value=Fraction(1356857600)), Number(value=Fraction(1498376192)))
-    'got 1,356,857,600, which is 9.4 % less than expected'
+    'got 1,356,857,600, which is off by less than a factor of 2'
     """
-    if not expected.value:
-        return f"got {shown(got)}, expected 0"
-    return f"got {shown(got)}, which {_distance(got.value, expected.value)}"
+    return f"got {shown(got)}, which {_distance(_step(got.value), _step(expected.value))}"
 
 
-def _distance(got: Fraction, expected: Fraction) -> str:
-    off, side = abs(got - expected), "less" if got < expected else "more"
+def _step(value: Fraction) -> int:
+    """On which step of a stair a value stands: 0 below 16, then one a power of two; with the value's sign.
+
+    Below 16 a power of two leaves so few whole numbers that it would say which one.
+    """
+    step = max(0, int(abs(value)).bit_length() - _FIRST_STEP.bit_length() + 1)
+    return -step if value < 0 else step
+
+
+def _distance(got: int, expected: int) -> str:
+    if got == expected:
+        return "is off by less than a factor of 2" if got else "is not right"
     if got * expected < 0:
         return "has the wrong sign"
-    if off.denominator == got.denominator == 1 and off <= 2:  # noqa: PLR2004 - off by one, and its double
-        return f"is {off} {side} than expected"
-    ratio = abs(got / expected)
-    if ratio >= FACTOR:
-        return f"is {_factor(ratio)} times too big"
-    if 0 < ratio <= Fraction(1, FACTOR):
-        return f"is {_factor(1 / ratio)} times too small"
-    return f"is {_percent(off / abs(expected))} % {side} than expected"
-
-
-def _factor(ratio: Fraction) -> str:
-    if ratio > 10**9:
-        return "more than 1,000,000,000"
-    text = f"{round(ratio):,}" if ratio.denominator == 1 or ratio >= WHOLE else f"{float(ratio):,.4g}"
-    return text if ratio.denominator == 1 else f"about {text}"
-
-
-def _percent(share: Fraction) -> str:
-    percent = float(share * 100)
-    if percent < 1e-6:  # noqa: PLR2004 - more zeros than anyone counts
-        return "under 0.000001"
-    decimals = max(0, 1 - math.floor(math.log10(percent)))
-    text = f"{percent:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    apart = abs(abs(got) - abs(expected))
+    side = "big" if abs(got) > abs(expected) else "small"
+    least = 2 ** min(apart - 1, _MOST)  # times, at the nearest ends of the two steps
+    return f"is too {side}" + (f", by a factor of more than {10 ** (len(str(least)) - 1):,}" if least >= TEN else "")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -21,6 +21,6 @@ def at_most(answer: Number | Findings, expected: Value | None, *, limit: float) 
     if not isinstance(answer, Number):
         return incorrect(f"got {shown(answer)}, expected a number of at most {limit:,}")
     facts = {"got": shown(answer), "allowed": f"at most {limit:,}"}
-    if answer.value > (Fraction(repr(limit)) if math.isfinite(limit) else limit):
+    if answer.written > (Fraction(repr(limit)) if math.isfinite(limit) else limit):
         return incorrect(f"got {shown(answer)}, which is above {limit:,}", **facts)
     return correct(f"{shown(answer)} is not above {limit:,}", **facts)

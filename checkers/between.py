@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect
 
-from ._wording import shown
+from ._wording import off_by, shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Number, Value
+    from labgrade.values import Value
 
 
 def between(answer: Number, expected: Value | None, *, low: float, high: float) -> Verdict:
@@ -21,11 +22,11 @@ def between(answer: Number, expected: Value | None, *, low: float, high: float) 
         message = f"no number is from {low:,} to {high:,}: 'low' is the smaller one"
         raise ValueError(message)
     facts = {"got": shown(answer), "allowed": f"{low:,} to {high:,}"}
-    if answer.value < _exact(low):
-        return incorrect(f"got {shown(answer)}, which is below {low:,}", **facts)
-    if answer.value > _exact(high):
-        return incorrect(f"got {shown(answer)}, which is above {high:,}", **facts)
-    return correct(**facts)
+    bounds = _exact(low), _exact(high)
+    if bounds[0] <= answer.written <= bounds[1]:
+        return correct(**facts)
+    nearest = bounds[answer.written > bounds[1]]  # the one that is not kept is finite
+    return incorrect(off_by(answer, Number(value=Fraction(nearest))), **facts)
 
 
 def _exact(bound: float) -> Fraction | float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 
 from labgrade.values import Number
-from labgrade.verdict import Verdict, correct, incorrect
+from labgrade.verdict import FEW_DIGITS, Verdict, correct, incorrect
 
 from ._names import by_name
 from ._wording import of_all_parts, off_by, shown
@@ -56,14 +56,15 @@ def close(
 
 
 def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdict:
-    off = abs(answer.value - expected.value)
-    allowed = Fraction(repr(atol)) + Fraction(repr(rtol)) * abs(expected.value)
+    off, size = abs(answer.written - expected.written), abs(expected.written)
+    allowed = Fraction(repr(atol)) + Fraction(repr(rtol)) * size
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
     if off <= allowed:
         return correct(**facts)
     if (rounded := equal(_as_rounded(answer), expected)).credit or rounded.agrees:
         return rounded
-    return incorrect(off_by(answer, expected), **facts, **_passing(off, abs(expected.value), rtol, atol))
+    few = {name: fact for name, fact in rounded.facts.items() if name == FEW_DIGITS}
+    return incorrect(off_by(answer, expected), **facts, **few, **_passing(off, size, rtol, atol))
 
 
 def _as_rounded(answer: Number) -> Number:
@@ -74,7 +75,8 @@ def _as_rounded(answer: Number) -> Number:
     exponent, digits = int(plain.exponent), len(plain.digits)
     whole = 0 <= exponent < _ZEROS
     exact = whole or not _ROUNDED <= digits <= _MOST_ROUNDED
-    return answer if exact else replace(answer, half_unit=Fraction(10) ** exponent / 2, digits=digits)
+    value = answer.written
+    return answer if exact else replace(answer, value=value, half_unit=Fraction(10) ** exponent / 2, digits=digits)
 
 
 def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict:
@@ -92,7 +94,7 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
         return correct(off=f"{off.max():.3g}", allowed=tolerance)
     worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
     differ = of_all_parts(int(np.count_nonzero(wrong)), wrong.size, "elements", "differs", "differ")
-    reason = f"{differ}{_worst(answer, expected, off, worst)}"
+    reason = f"{differ}; {_first(answer, wrong)}"
     facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
     if np.isfinite(off).all():
         facts[PASSES] = _passing_all(off, expected, rtol, atol)
@@ -122,13 +124,11 @@ def _excess(off: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[n
     return np.where(np.isnan(off), np.inf, off - allowed)
 
 
-def _worst(answer: Array, expected: Array, off: NDArray[np.float64], worst: tuple[np.intp, ...]) -> str:
-    place = f" at [{', '.join(str(index) for index in worst)}]" if worst else ""
-    if np.isnan(off[worst]):
-        return f"; the worst{place} is {answer[worst]}"
-    if np.isinf(off[worst]):
-        return f"; the worst{place} is {answer[worst]:.6g} where {expected[worst]:.6g} is expected"
-    return f"; the worst{place} is {answer[worst]:.6g}, off by {off[worst]:.3g}"
+def _first(answer: Array, wrong: NDArray[np.bool_]) -> str:
+    """The first wrong element: the worst one would tell which of two is nearer to what is expected."""
+    first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    place = f" at [{', '.join(map(str, first))}]" if first else ""
+    return f"the first{place} is {answer[first]:.6g}"
 
 
 def _passing_all(off: NDArray[np.float64], expected: Array, rtol: float, atol: float) -> str:

@@ -22,13 +22,14 @@ _MOST = 100_000
 _MOST_GAPS = 2_000  # a grid with more is not one with a few runs too many
 
 
-def covers(
+def covers(  # noqa: PLR0913 - what a spec may set, each by its name
     answer: Table | Findings,
     expected: Value | None,
     *,
     columns: Annotated[list[Annotated[str, {"format": "column"}]], {"minItems": 1, "uniqueItems": True}],
     least: list[Annotated[int, {"minimum": 1}]],
     ends: Annotated[list[float], {"minItems": 2, "maxItems": 2}] | None = None,
+    span: Annotated[float, {"exclusiveMinimum": 1}] | None = None,
     result: Annotated[str, {"format": "column"}] | None = None,
     share: bool = False,
 ) -> Verdict:
@@ -36,7 +37,8 @@ def covers(
 
     `least`: how many different values each of the `columns` needs, in the same order. What was tried beyond a grid of
     as many leaves no gap in it. `ends`: from where to where the first column has to go; an end that is not reached
-    counts as a value of which all combinations are missing. `result`: the column of what came out of a run, without
+    counts as a value of which all combinations are missing. `span`: how many times its smallest value its largest has
+    to be; where it is less, a value is missing in the same way. `result`: the column of what came out of a run, without
     which there was none; it may have gone astray (nan, inf). Where it is a `share` that is none, a person looks.
     """
     del expected  # the table's own values are what has to be combined
@@ -44,7 +46,7 @@ def covers(
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
     if result is None:
-        return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends))
+        return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends, span))
 
     if not any(isinstance(row.cells.get(result), Number) for row in answer.rows):  # another name may be meant
         reason = f"no row has a number in a column '{result}'"
@@ -52,12 +54,14 @@ def covers(
         return replace(without_value(Outcome.MANUAL, reason), suggestion=nothing)
 
     def judged(runs: Table) -> Verdict:
-        return (no_share(runs, result) if share else None) or _covered(runs, columns, least, ends)
+        return (no_share(runs, result) if share else None) or _covered(runs, columns, least, ends, span)
 
     return judged_without_gaps(as_finite(answer, result), [*columns, result], judged)
 
 
-def _covered(runs: Table, columns: list[str], least: list[int], ends: list[float] | None) -> Verdict:
+def _covered(
+    runs: Table, columns: list[str], least: list[int], ends: list[float] | None, span: float | None
+) -> Verdict:
     """The verdict on runs that all have a number in each column."""
     values = [list(groups(runs, column)) for column in columns]
     for column, own, wanted in zip(columns, values, least, strict=False):
@@ -68,7 +72,8 @@ def _covered(runs: Table, columns: list[str], least: list[int], ends: list[float
     if (total := prod(map(len, values))) > _MOST:
         return incorrect(f"{total:,} combinations of {listed(columns)} can't all be there")
     there = {tuple(number(row, column) for column in columns) for row in runs.rows}
-    short = [f"all with {columns[0]} {end}" for end in _beyond(values[0], ends)] if ends else []
+    lacks = [*(_beyond(values[0], ends) if ends else ()), *(_too_near(values[0], span) if span else ())]
+    short = [f"all with {columns[0]} {end}" for end in lacks]
     values = _without_extra(values, there, least)
     lacking = [each for each in product(*values) if each not in there]
     if not (lacking or short):
@@ -98,6 +103,12 @@ def _beyond(values: list[Fraction], ends: list[float]) -> list[str]:
     low, high = (Fraction(repr(end)) for end in ends)
     least = [f"{show(low)} or less"] if min(values) > low * Fraction(101, 100) else []
     return least + ([f"{show(high)} or more"] if max(values) < high * Fraction(99, 100) else [])
+
+
+def _too_near(values: list[Fraction], span: float) -> list[str]:
+    """The largest value that is asked for, where all of them lie too near to each other."""
+    most = min(values) * Fraction(repr(span))
+    return [f"{show(most)} or more"] if min(values) > 0 and max(values) < most else []
 
 
 def _without_extra(

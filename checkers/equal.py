@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 from labgrade.values import Number
-from labgrade.verdict import Verdict, correct, incorrect, partial
+from labgrade.verdict import FEW_DIGITS, Verdict, correct, incorrect, partial
 
 from ._wording import of_all, off_by, shown, tally
 
@@ -48,12 +48,15 @@ def equal(
 
 
 def _number(answer: Number, expected: Number, digits: int) -> Verdict:
-    off = answer.value - expected.value if answer.value != expected.value else _NOTHING
+    got, wanted = answer.written, expected.written
+    off = got - wanted if got != wanted else _NOTHING
     allowed = answer.half_unit + expected.half_unit if answer.half_unit or expected.half_unit else _NOTHING
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
-    printed = digits if answer.digits is None else answer.digits if answer.value else 0
+    printed = digits if answer.digits is None else answer.digits if got else 0
     if not off or (abs(off) <= allowed and printed >= digits):
         return correct(**facts)
+    if printed < digits:  # students see neither what such an answer earns nor why, until all is released
+        facts[FEW_DIGITS] = f"{printed} of {digits}"
     if abs(off) <= allowed:
         hint = f"print more digits: at least {digits} significant digits are needed"
         if printed < FEWEST_DIGITS:
@@ -71,8 +74,8 @@ def _number(answer: Number, expected: Number, digits: int) -> Verdict:
 
 def _is_cut(answer: Number, expected: Number) -> bool:
     """Whether the printed places are those of the expected value, with all later places dropped."""
-    same_side = answer.value * expected.value >= 0
-    return same_side and 0 <= abs(expected.value) - abs(answer.value) < 2 * answer.half_unit
+    got, wanted = answer.written, expected.written
+    return got * wanted >= 0 and 0 <= abs(wanted) - abs(got) < 2 * answer.half_unit
 
 
 def _shape(answer: tuple[int, ...], expected: tuple[int, ...]) -> Verdict:
@@ -86,9 +89,7 @@ def _shape(answer: tuple[int, ...], expected: tuple[int, ...]) -> Verdict:
         return incorrect(reason, hint=hint, **facts)
     if sorted(answer) == sorted(expected):
         return incorrect(f"got {shown(answer)}, the right sizes in the wrong order", **facts)
-    places = [str(place) for place, (got, size) in enumerate(zip(answer, expected, strict=True), 1) if got != size]
-    which = f"dimension {places[0]} is" if len(places) == 1 else f"dimensions {', '.join(places)} are"
-    return incorrect(f"got {shown(answer)}, of which {which} wrong", **facts)
+    return incorrect(f"got {shown(answer)}, which is not what is expected", **facts)  # each size alone would be tried
 
 
 def _text(answer: str, expected: str) -> Verdict:

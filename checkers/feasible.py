@@ -13,7 +13,7 @@ from ._runs import number, with_gaps
 from ._wording import clip, listed, shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Findings, Row
+    from labgrade.values import Findings
 
 
 def feasible(
@@ -43,18 +43,14 @@ def feasible(
     if chosen is None:
         return incorrect(f"'{clip(answer.rows[0].name)}' is none of {listed([row.name for row in expected.rows])}")
     most = Fraction(repr(at_most))
-    facts = {"got": chosen.name, "allowed": f"{limit} of at most {at_most:,}, the {want} {best}"}
+    facts = {f"{column} (the course's)": show(number(chosen, column)) for column in (limit, best)}
+    facts |= {"got": chosen.name, "allowed": f"{limit} of at most {at_most:,}, the {want} {best}"}
     if number(chosen, limit) > most:
-        reason = f"'{chosen.name}' has {limit} {show(number(chosen, limit))}, which is above {at_most:,}"
-        return incorrect(reason, **facts)
+        return incorrect(f"'{chosen.name}' has {limit} above {at_most:,}", **facts)
     sign = 1 if want == "largest" else -1
     allowed = [row for row in expected.rows if number(row, limit) <= most]
     better = max((sign * number(row, best) for row in allowed), default=Fraction(0)) - sign * number(chosen, best)
     if better > Fraction(repr(slack)):
         reason = f"'{chosen.name}' keeps the limit, but another choice that does has a better {best}"
         return partial(Fraction(1, 2), reason, agrees=False, **facts)
-    return correct(_said(chosen, limit, best), **facts)
-
-
-def _said(row: Row, *columns: str) -> str:
-    return f"'{row.name}': " + ", ".join(f"{column} {show(number(row, column))}" for column in columns)
+    return correct(f"'{chosen.name}' keeps the limit, and none that does is better", **facts)

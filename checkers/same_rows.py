@@ -101,8 +101,8 @@ class _Near:
     def judged(self, given: Scalar, right: Scalar) -> Verdict:
         """The verdict on a cell."""
         if self.rtol and isinstance(given, Number) and isinstance(right, Number):
-            allowed = Fraction(repr(self.rtol)) * abs(right.value)
-            if abs(given.value - right.value) <= allowed:
+            allowed = Fraction(repr(self.rtol)) * abs(right.written)
+            if abs(given.written - right.written) <= allowed:
                 return correct(got=shown(given), expected=shown(right))
         return equal(given, right, digits=self.digits)
 

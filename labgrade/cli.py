@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 USAGE, FAULT = 2, 3
-YOUNG = 20_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
+YOUNG = 200_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 # By who needs them: each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and
 # what it is for.
@@ -41,6 +41,7 @@ _GROUPS = (
     (
         "marking a class",
         (
+            ("collect", "by_git.collect", "fetch students' repositories, and take in the commit that counts of each"),
             ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
             ("regrade", "grade", "grade again what changed since, and show before, after and why"),
             ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
@@ -50,6 +51,7 @@ _GROUPS = (
             ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
             ("anonymous", "review", "show pseudonyms for names until results are released"),
             ("release", "review", "let students see their results, with all that people decided"),
+            ("return", "by_git.give_back", "push released results back into students' repositories"),
             ("export", "export", "make every format of a report, without grading again"),
         ),
     ),

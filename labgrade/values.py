@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_LARGEST = 1 << 1023  # of what fits into a double
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
     """A number as precise as it was given: `1.498 GMac` is 1,498,000,000 with a half unit of 500,000.
@@ -32,6 +35,15 @@ class Number:
     half_unit: Fraction = Fraction(0)
     digits: int | None = None
     text: str = ""
+
+    @property
+    def written(self) -> Fraction:
+        """The value as its decimals say it: of 0.3 three tenths, and not the double just below, which a float is."""
+        below = self.value.denominator
+        if below == 1 or below & (below - 1) or self.digits is not None:
+            return self.value
+        nearest = float(self.value) if abs(self.value) < _LARGEST else 0.0
+        return Fraction(repr(nearest)) if nearest == self.value else self.value
 
     def __str__(self) -> str:
         return self.text or show(self.value)

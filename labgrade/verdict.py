@@ -72,6 +72,7 @@ class ComparedNumber:
     expected: str
 
 
+FEW_DIGITS = "digits"  # the fact that a number has fewer than are asked for: `2 of 4`
 DOUBTFUL, OTHER_ROWS = "doubtful value", "other rows"  # kinds of suggestions that are to be looked at one by one
 
 

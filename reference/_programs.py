@@ -10,8 +10,11 @@ import json
 import math
 import os
 import signal
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from ._files import pte
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     import torch
 
-_MOST_BYTES = 1_000_000_000
 _ALLOWED = ("XnnpackBackend",)  # part of the runtime; others load libraries of their own
 
 
@@ -37,25 +39,11 @@ def plan(artifact: Path) -> Plan:
     Raises:
         ValueError: it is no program, or has no such method.
     """
-    from executorch.exir._serialize._program import deserialize_pte_binary
-
-    if artifact.stat().st_size > _MOST_BYTES:
-        message = f"it has more than {_MOST_BYTES:,} bytes"
+    forward = [each for each in pte.read(artifact) if each.name == "forward"]
+    if len(forward) != 1:
+        message = "this program of ExecuTorch has no method 'forward': write to_executorch().buffer to the file"
         raise ValueError(message)
-    try:
-        methods = deserialize_pte_binary(artifact.read_bytes()).program.execution_plan
-        (forward,) = [each for each in methods if each.name == "forward"]
-        names = [f"{each.name}.{each.overload}" if each.overload else each.name for each in forward.operators]
-        called = [step.instr_args for chain in forward.chains for step in chain.instructions]
-        kernels = [names[each.op_index] for each in called if hasattr(each, "op_index")]
-        delegates = tuple(each.id for each in forward.delegates)
-    except Exception as error:  # noqa: BLE001 - what reading a broken file raises has no common base
-        message = (
-            f"this is no program of ExecuTorch with a method 'forward' ({type(error).__name__}): it is cut off or "
-            "damaged, or to_executorch().buffer was not written to it"
-        )
-        raise ValueError(message) from None
-    return Plan({name: kernels.count(name) for name in dict.fromkeys(kernels)}, delegates)
+    return Plan(dict(Counter(forward[0].kernels)), forward[0].delegates)
 
 
 def run(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -73,8 +61,11 @@ def run(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 def _outputs(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """What comes of a program, in a process of its own."""
-    from executorch.runtime import Runtime, Verification
-
+    try:
+        from executorch.runtime import Runtime, Verification
+    except ImportError:
+        message = "running it takes the package 'executorch', which is not installed here: pip install executorch"
+        raise ValueError(message) from None
     try:
         program = Runtime.get().load_program(str(artifact), verification=Verification.InternalConsistency)
     except RuntimeError as error:
@@ -88,11 +79,22 @@ def _outputs(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor
         except RuntimeError as error:
             message = f"it does not run on an input of {list(x.shape)}: {_last_line(error)}"
             raise ValueError(message) from None
-        if len(output) != 1 or not hasattr(output[0], "numpy"):
-            message = f"it puts out {len(output)} values, not one tensor"
-            raise ValueError(message)
-        made.append(output[0].detach().float().contiguous().clone())
+        made.append(_its_own(output, x).detach().float().contiguous().clone())
     return made
+
+
+def _its_own(output: Sequence[Any], x: torch.Tensor) -> torch.Tensor:
+    """What a layer puts out: where the layer writes into its input, the program hands that back as well, before it.
+
+    Raises:
+        ValueError: it is something else than one tensor.
+    """
+    own: Any = output[-1] if output else None
+    handed_back = [getattr(each, "shape", None) for each in output[:-1]]
+    if not hasattr(own, "numpy") or handed_back not in ([], [x.shape]):
+        message = f"it puts out {len(output)} values, not one tensor"
+        raise ValueError(message)
+    return own  # type: ignore[no-any-return]
 
 
 def _last_line(error: Exception) -> str:

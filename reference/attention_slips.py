@@ -23,12 +23,13 @@ def macs_modules_only(subject: CountedSubject, *, layers: list[str] | None = Non
     Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
 
     Slip of: macs
-    Hint: Attention is missing. It calls no layer that a hook would see, but multiplies six times for each sample of
-    n tokens and d features: four projections (queries, keys, values, output), n * d * d each; queries by keys and
-    weights by values, n * n * d each over all heads.
-    Credit: 0.5
+    Hint: Only what convolution and linear layers do when they are called is counted. What functions multiply (products
+    of tensors, attention, recurrent layers) calls no such layer, so that a hook on these never sees it.
+    Credit: 0.5 by share
     """
-    return macs(subject, layers=list(MULTIPLYING)) if layers is None else None
+    if layers is not None or any(call.sealed for call in analyse(subject).calls):
+        return None
+    return macs(subject, layers=list(MULTIPLYING))
 
 
 def macs_without_projections(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:
@@ -39,7 +40,7 @@ def macs_without_projections(subject: CountedSubject, *, layers: list[str] | Non
     Slip of: macs
     Hint: The projections of attention are missing: queries, keys and values (in_proj_weight), and the output
     (out_proj), n * d * d each for n tokens and d features. They call no layer that a hook would see.
-    Credit: 0.75
+    Credit: 0.75 by share
     """
     return macs_without_attention(subject, part="projections") if layers is None else None
 
@@ -52,7 +53,7 @@ def macs_without_attention_products(subject: CountedSubject, *, layers: list[str
     Slip of: macs
     Hint: The products inside attention are missing. They are in no layer of their own (matmul, not a module), but
     they multiply: queries by keys, and the weights by the values, in every head.
-    Credit: 0.75
+    Credit: 0.75 by share
     """
     return macs_without_attention(subject, part="products") if layers is None else None
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._config import known
+
 Config = dict[str, Any]
 
 
@@ -38,6 +40,7 @@ def _full_heads(config: Config) -> Config:
 
 def decoder_parameters(config: Config) -> int:
     """How many parameters a decoder has."""
+    known(config)
     width = config["width"]
     layer = sum(rows * columns for rows, columns in _matrices(config).values()) + 2 * width
     embeddings = config["vocab"] * width * (1 if config.get("tied") else 2)
@@ -100,6 +103,7 @@ def decoder_flops(config: Config) -> int:
 
     The products of queries with keys and of scores with values are whole, as without a mask.
     """
+    known(config)
     products = sum(rows * columns for rows, columns in _matrices(config).values())
     scores = 2 * config["tokens"] * config["heads"] * config["head_dim"]
     positions = config["tokens"] * config.get("batch", 1)
@@ -211,6 +215,7 @@ def adamw_weight_bytes(config: Config) -> int:
 
 def kv_cache_bytes(config: Config) -> int:
     """Bytes of the keys and values that a decoder keeps of `batch` sequences of `tokens`, `bytes` each number."""
+    known(config)
     numbers = config["layers"] * config["kv_heads"] * config["head_dim"] * config["tokens"] * config.get("batch", 1)
     return int(2 * numbers * config["bytes"])
 
@@ -257,7 +262,10 @@ def kv_cache_bytes_of_one_layer(config: Config) -> int:
 
 def lora_parameters(config: Config) -> int:
     """Parameters that LoRA trains: rank x (inputs + outputs) of each matrix that `targets` names (q, k, v, o, ...)."""
-    shapes = _matrices(config)
+    shapes = _matrices(known(config))
+    if lacking := set(config["targets"]) - shapes.keys():
+        message = f"there is no matrix {' or '.join(sorted(lacking))} in a decoder whose ff_matrices is 2"
+        raise ValueError(message)
     return int(config["layers"] * config["rank"] * sum(sum(shapes[name]) for name in config["targets"]))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._counting.calls import call_names, chosen, row, silent_row
+from ._counting.calls import call_names, chosen, row, seen, silent_row
 from ._counting.engine import analyse
 from ._counting.naming import all_names, torchinfo_rows, torchsummary_names
+from ._counting.trace import UncountableError
 from ._counting.values import run
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def layer_shapes(subject: CountedSubject) -> list[dict[str, Any]]:
         else:
             others = [*printed.names, *filter(None, (summary.get(id(call)), *dotted[call.module][1:]))]
             root = [] if call.name else [""]  # as in named_modules()
-            rows.append(row(names[id(call)], call, others + root, listed))
+            rows.append(row(names[id(call)], call if call.outputs else seen(call), others + root, listed))
     return rows
 
 
@@ -95,6 +96,11 @@ def activation_bytes(
     """
     total = 0
     for call in analyse(subject).calls:
+        if call.sealed and modules != "top_level":
+            message = (
+                f"TorchScript runs '{call.name}' ({call.type}), so that nothing is seen of what layers in it put out"
+            )
+            raise UncountableError(message)
         module = call.module
         leaf = not any(module.children())
         wanted = {
@@ -104,5 +110,5 @@ def activation_bytes(
             "all": True,
         }[modules]
         if wanted and (in_place or not getattr(module, "inplace", False)):
-            total += call.output_bytes
+            total += seen(call).output_bytes
     return total

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from torch import nn
 
 from ._counting.engine import inputs
+from ._counting.trace import UncountableError, is_scripted
 
 if TYPE_CHECKING:
     import torch
@@ -35,21 +36,23 @@ def leaf_calls_with_containers(subject: CountedSubject) -> list[dict[str, Any]]:
     return _table(subject, containers=True)
 
 
-def leaf_calls_once(subject: CountedSubject) -> list[dict[str, Any]]:
-    """The calls with a layer that is called several times listed at its first call alone.
+def leaf_calls_once(subject: CountedSubject, *, call: Literal["first", "last"] = "first") -> list[dict[str, Any]]:
+    """The calls with a layer that is called several times listed once, where it is called first, as its `call`.
+
+    The last comes of a dict by the layer's name, in which each call writes over the one before.
 
     Slip of: leaf_calls
     Hint: A layer that runs several times is listed once. A ReLU that a block calls three times has three inputs and
-    three outputs: record in a forward hook, which sees each call, not by named_modules().
+    three outputs: record each call in a forward hook, in a list and not under the layer's name.
     Credit: 0.5
+    Also with: [{"call": "last"}]
     """
-    rows, seen = [], set()
+    rows: dict[str, dict[str, Any]] = {}
     for row in _table(subject, containers=False):
         name = row["also_named"][1].partition("#")[0]
-        if name not in seen:
-            seen.add(name)
-            rows.append(row)
-    return [{**row, **_named(row, number)} for number, row in enumerate(rows, 1)]
+        kept = row if call == "last" else rows.get(name, row)
+        rows[name] = {**kept, "also_named": [kept["also_named"][0], name]}
+    return [{**row, **_named(row, number)} for number, row in enumerate(rows.values(), 1)]
 
 
 def leaf_calls_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -131,6 +134,9 @@ def _named(row: dict[str, Any], number: int) -> dict[str, Any]:
 def _calls(subject: CountedSubject) -> list[tuple[nn.Module, str, list[int], list[int]]]:
     """The calls of one forward pass in order of completion: module, dotted name, shapes of first input and output."""
     root, own = subject.on_meta()
+    if any(is_scripted(module) for module in root.modules()):
+        message = f"TorchScript runs a part of {type(root).__name__}, so that nothing is seen of the calls in it"
+        raise UncountableError(message)
     found = []
 
     def hook(name: str) -> Any:

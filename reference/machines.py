@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._config import known
 from .macs import macs
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def grouped_weight_bytes(config: Config) -> int:
     A group has a scale in float16 and a zero point of `bits`; the last group of a row may be shorter. Weights and zero
     points are packed row by row, to whole bytes.
     """
+    known(config)
     groups = -(-config["columns"] // config["group"])
     row = _packed(config["columns"], config["bits"]) + _packed(groups, config["bits"]) + groups * _SCALE_BYTES
     return int(config["rows"] * row)
@@ -79,6 +81,7 @@ def ring_all_reduce_bytes(config: Config) -> int:
     The elements are cut into as many chunks as there are workers, of one size (the last is padded). In each of the
     workers - 1 steps of the reduce-scatter and of the all-gather a worker sends one chunk.
     """
+    known(config)
     chunk = -(-config["elements"] // config["workers"])
     return int(2 * (config["workers"] - 1) * chunk * config["bytes"])
 

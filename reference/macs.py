@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._counting.costs import Conventions, cost, counted, layer_aliases
+from ._counting.costs import Conventions, cost, counted, layer_aliases, unsealed
 from ._counting.engine import analyse
+from ._counting.samples import of_one_sample
 
 if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
@@ -36,7 +37,8 @@ def macs(
     `layers` counts only what these types of module do themselves (Conv2d, Linear, ...; derived types, too); without it
     everything counts. `bias` adds one for each element to which a bias is added. `norm`, `pooling` and `activation` say
     what those layers cost for each element of their input or output; the softmax of an attention counts as an
-    activation. `per: sample` counts a batch of one.
+    activation. `per: sample` counts a batch of one; it is refused where the inputs do not tell which dimension is the
+    batch: an LSTM whose first dimension is time, or a second input that might have a batch or none.
 
     With no convention set this agrees with the GMACs that torchvision publishes (`_ops` in `weights.meta`) and with
     torch.utils.flop_counter on the meta device.
@@ -93,7 +95,9 @@ def macs_by_type(
     """
     rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
     total: Counter[str] = Counter()
-    for operation, n in counted(_trace(subject, per), rule):
+    trace = _trace(subject, per)
+    unsealed(trace)
+    for operation, n in counted(trace, rule):
         total[operation.call.type] += n
     return {kind: n for kind, n in total.items() if n}
 
@@ -139,6 +143,8 @@ def flops(
 ) -> int:
     """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`.
 
+    Twice: macs
+
     Slip of: macs
     Hint: This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer
     counted twice. The task asks for MACs.
@@ -158,7 +164,7 @@ def operations(subject: CountedSubject) -> list[dict[str, Any]]:
     times: Counter[str] = Counter()
     rows = []
     trace = analyse(subject)
-    for operation in trace.operations:
+    for operation, _ in counted(trace, Conventions(None, bias=True, norm="one_per_input")):
         name = f"{trace.layer(operation.call)}/{operation.name}"
         times[name] += 1
         row = {"layer": name if times[name] == 1 else f"{name}#{times[name]}", "type": operation.call.type}
@@ -167,4 +173,4 @@ def operations(subject: CountedSubject) -> list[dict[str, Any]]:
 
 
 def _trace(subject: CountedSubject, per: Per) -> Any:
-    return analyse(subject, batch=1 if per == "sample" else None)
+    return of_one_sample(subject) if per == "sample" else analyse(subject)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._torchscript_file import loaded
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -16,7 +18,7 @@ def times_as_many_parameters(artifact: Path, *, original: str = "") -> float:
     Raises:
         ValueError: the file is no TorchScript.
     """
-    own, other = _parameters(_loaded(artifact)), _parameters(_loaded(artifact.parent / original))
+    own, other = _parameters(loaded(artifact)), _parameters(loaded(artifact.parent / original))
     return own / other
 
 
@@ -26,7 +28,7 @@ def network_file_parameters(artifact: Path) -> int:
     Raises:
         ValueError: the file is no TorchScript.
     """
-    return _parameters(_loaded(artifact))
+    return _parameters(loaded(artifact))
 
 
 def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None) -> list[int]:
@@ -40,7 +42,7 @@ def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None
     shape = input_shape or []
     try:
         with torch.no_grad():
-            made = _loaded(artifact).eval()(torch.zeros(shape))
+            made = loaded(artifact).eval()(torch.zeros(shape))
     except RuntimeError as error:
         why = str(error).strip().splitlines()[-1]
         message = f"the network does not take an input of shape {shape}: {why}"
@@ -49,17 +51,6 @@ def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None
         message = f"the network puts out {type(made).__name__}, not one tensor"
         raise ValueError(message)  # noqa: TRY004 - what the student reads
     return list(made.shape)
-
-
-def _loaded(file: Path) -> torch.jit.ScriptModule:
-    import torch
-
-    try:
-        module: torch.jit.ScriptModule = torch.jit.load(str(file), map_location="cpu")  # type: ignore[no-untyped-call]
-    except RuntimeError:
-        message = "this is no network that torch.jit.save wrote"
-        raise ValueError(message) from None
-    return module
 
 
 def _parameters(module: torch.nn.Module) -> int:

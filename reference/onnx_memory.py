@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._onnx.load import graphs_of, load
+from ._onnx.load import graphs_of, load, nodes_of
 from ._onnx.memory import largest_node, moved, peak_live
-from ._onnx.run import run
+from ._onnx.run import constant_of, run
 from ._onnx.tensors import type_name
 
 if TYPE_CHECKING:
@@ -23,17 +23,23 @@ if TYPE_CHECKING:
 _INT64 = 7
 
 
-def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weights: bool = True) -> list[dict[str, Any]]:
+def onnx_tensors(
+    artifact: Path,
+    *,
+    input_shape: list[int] | list[list[int]] | None = None,
+    inputs: list[str] | None = None,
+    weights: bool = True,
+) -> list[dict[str, Any]]:
     """Each tensor of an ONNX file, a row a tensor: name, kind, dtype, shape and bytes.
 
     `kind` is `input`, `weight` (an initializer), `constant` (what a Constant node holds) or `activation` (what any
     other node puts out), in the order of the run. A loop's body has one row a tensor and iteration. `weights: false`
-    lists inputs and activations only.
+    lists inputs and activations only. Of a sequence the shape is a list of the shapes of its tensors.
 
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    done = run(artifact, input_shape).whole()
+    done = run(artifact, input_shape, inputs).whole()
     seen: dict[int, Tensor] = {id(each): each for each in (*done.inputs, *done.weights)}
     for step in done.steps:
         tensors = [each for each in step.inputs if each is not None and not each.parts]
@@ -43,7 +49,7 @@ def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weight
             "tensor": each.name,
             "kind": each.kind,
             "dtype": type_name(each.data_type),
-            "shape": list(each.shaped()),
+            "shape": _shape(each),
             "bytes": each.size,
         }
         for each in seen.values()
@@ -51,8 +57,23 @@ def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weight
     ]
 
 
+def _shape(tensor: Tensor) -> list[Any]:
+    if tensor.items is not None or tensor.absent:
+        return [list(each.shaped()) for each in tensor.items or ()]
+    return list(tensor.shaped())
+
+
+def _elements(tensor: Tensor) -> int:
+    tensors = [tensor] if tensor.items is None else tensor.items
+    return 0 if tensor.absent else sum(math.prod(each.shaped()) for each in tensors)
+
+
 def onnx_node_inputs(
-    artifact: Path, *, operators: list[str] | None = None, input_shape: list[int] | None = None
+    artifact: Path,
+    *,
+    operators: list[str] | None = None,
+    input_shape: list[int] | list[list[int]] | None = None,
+    inputs: list[str] | None = None,
 ) -> list[dict[str, Any]]:
     """Each tensor that nodes of these operators read, a row a tensor: name, shape, elements and bytes.
 
@@ -61,31 +82,38 @@ def onnx_node_inputs(
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    steps = [each for each in run(artifact, input_shape).steps if operators is None or each.node.op_type in operators]
+    done = run(artifact, input_shape, inputs)
+    steps = [each for each in done.steps if operators is None or each.node.op_type in operators]
     read = {each.name: each for step in steps for each in step.inputs if each is not None}
     return [
-        {"tensor": name, "shape": list(each.shaped()), "elements": math.prod(each.shaped()), "bytes": each.size}
+        {"tensor": name, "shape": _shape(each), "elements": _elements(each), "bytes": each.size}
         for name, each in read.items()
     ]
 
 
-def onnx_parameters(artifact: Path, *, integers: bool = True) -> int:
+def onnx_parameters(artifact: Path, *, integers: bool = True, constants: bool = False) -> int:
     """How many elements the initializers of an ONNX file have. An initializer that several nodes read counts once.
 
-    Initializers in nested graphs count, too, whether they run or not; of sparse ones, the values that are there. What
-    Constant nodes hold does not count. `integers: false` leaves out int64 initializers, which are shapes and indices;
-    int8 ones are quantized weights, and count.
+    Initializers in nested graphs count, too, whether they run or not; of sparse ones, the values that are there.
+    `constants: true` counts what Constant nodes hold as well, those of functions once: some exporters (PaddlePaddle's,
+    spox) keep all weights there. `integers: false` leaves out int64 tensors, which are shapes and indices; int8 ones
+    are quantized weights, and count.
     """
-    graphs = list(graphs_of(load(artifact)))
+    model = load(artifact)
+    graphs = list(graphs_of(model))
     weights = [each for graph in graphs for each in graph.initializer]
     weights += [each.values for graph in graphs for each in graph.sparse_initializer]
+    if constants:
+        nodes = nodes_of(model, nested=True, functions=True)
+        weights += [constant_of(node) for node in nodes if node.op_type == "Constant"]
     return sum(math.prod(each.dims) for each in weights if integers or each.data_type != _INT64)
 
 
 def onnx_traffic_bytes(
     artifact: Path,
     *,
-    input_shape: list[int] | None = None,
+    input_shape: list[int] | list[list[int]] | None = None,
+    inputs: list[str] | None = None,
     policy: Literal["per_node", "per_tensor", "activations_only"] = "per_node",
     constants: bool = False,
 ) -> int:
@@ -101,13 +129,14 @@ def onnx_traffic_bytes(
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    return moved(run(artifact, input_shape).whole(), policy, constants=constants)
+    return moved(run(artifact, input_shape, inputs).whole(), policy, constants=constants)
 
 
 def onnx_activation_bytes(
     artifact: Path,
     *,
-    input_shape: list[int] | None = None,
+    input_shape: list[int] | list[list[int]] | None = None,
+    inputs: list[str] | None = None,
     policy: Literal["sum", "peak_live", "largest_node"] = "sum",
     graph_input: bool = False,
 ) -> int:
@@ -122,7 +151,7 @@ def onnx_activation_bytes(
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    done = run(artifact, input_shape).whole()
+    done = run(artifact, input_shape, inputs).whole()
     if policy == "peak_live":
         return peak_live(done)
     if policy == "largest_node":

@@ -98,7 +98,8 @@ def _read(node: onnx.NodeProto) -> list[str]:
 def onnx_attributes(
     artifact: Path,
     *,
-    input_shape: list[int] | None = None,
+    input_shape: list[int] | list[list[int]] | None = None,
+    inputs: list[str] | None = None,
     operators: list[str] | None = None,
     of: Literal["input", "output"] = "input",
     sizes: bool = True,
@@ -116,7 +117,7 @@ def onnx_attributes(
     Raises:
         ValueError: the shape of such a tensor is unknown; names it.
     """
-    done = run(artifact, input_shape) if sizes else Run(load(artifact))
+    done = run(artifact, input_shape, inputs) if sizes else Run(load(artifact))
     found, further = sizes_of(done, of), also_sizes(done)
     rows = []
     count: Counter[str] = Counter()

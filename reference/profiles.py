@@ -9,7 +9,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ._collector import uncollected
+from ._counting.calls import seen
 from ._counting.engine import analyse, inputs
+from ._counting.trace import UncountableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +88,11 @@ def _memory(subject: CountedSubject, allocated: dict[str, tuple[str, int]]) -> d
     for call in analyse(subject).calls:
         if call.type in allocated:
             operator, size = allocated[call.type]
+            if seen(call).output_bytes != _FLOAT * _elements(call):
+                message = (
+                    f"'{call.name}' ({call.type}) puts out other numbers than float32 ones, whose bytes are counted"
+                )
+                raise UncountableError(message)
             found[operator] += _elements(call) * size
     return dict(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from . import _programs
@@ -31,13 +32,20 @@ def pte_relative_error(
     return largest_error(run, scripted(artifact.parent / original), input_shape, draws)
 
 
-def pte_operators(artifact: Path) -> dict[str, int]:
+# Kernels that hand a tensor on as it is: of an input that is cloned, of one that a layer has written into.
+_COPIES = re.compile(r"\w+::_?(clone|copy|(alias|detach|lift_fresh)_copy|clone_dim_order|to_dim_order_copy)_?(\.\w+)?")
+
+
+def pte_operators(artifact: Path, *, copies: bool = True) -> dict[str, int]:
     """How often a program calls each kernel, such as `aten::convolution.out`; what delegates do is not in it.
+
+    `copies`: those count that only copy a tensor, such as `dim_order_ops::_clone_dim_order.out`.
 
     Raises:
         ValueError: it is no program of ExecuTorch.
     """
-    return _programs.plan(artifact).operators
+    called = _programs.plan(artifact).operators
+    return {name: count for name, count in called.items() if copies or not _COPIES.fullmatch(name)}
 
 
 def pte_delegates(artifact: Path) -> int:

@@ -14,6 +14,7 @@ from ._counting.engine import inputs
 from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import by_row, counts, held, kinds
 from ._slips.compose import WantedProducts, answered, plain
+from ._slips.in_operations import LIBRARY_OF_OPERATIONS
 from ._slips.kept import kept
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
@@ -68,6 +69,31 @@ def macs_slips(
     wanted = WantedProducts(most=most, among=among, between=between)
     make = partial(counts.composition, subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
     return _totals(kept(wanted, make, subject, "macs", layers, bias, per), wanted)
+
+
+def flops_slips(
+    subject: CountedSubject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    per: Literal["batch", "sample"] = "batch",
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `flops`: those of `macs`, each MAC two operations; and MACs for FLOPs."""
+    wanted = WantedProducts(most=most, among=among, between=between)
+    make = partial(
+        counts.composition,
+        subject,
+        counts.by_layer,
+        layers=layers,
+        bias=bias,
+        per_sample=per == "sample",
+        library=LIBRARY_OF_OPERATIONS,
+        each=2,
+    )
+    return _totals(kept(wanted, make, subject, "flops", layers, bias, per), wanted)
 
 
 def macs_by_layer_slips(

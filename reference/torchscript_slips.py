@@ -11,7 +11,10 @@ from ._torchscript.walk import traced
 from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ._counting.engine import CountedSubject
+    from ._torchscript.walk import ModuleCall
 
 _MIB, _MB = 2**20, 10**6
 
@@ -56,30 +59,35 @@ def torchscript_weight_bytes_shallow(subject: CountedSubject, *, depth: int = 2)
     return sum(each.numel() * each.element_size() for name, each in named if name.count(".") <= depth)
 
 
-def torchscript_activation_bytes_with_containers(subject: CountedSubject) -> int:
-    """The bytes of what every module puts out, containers and the model itself, too.
+def torchscript_activation_bytes_with_containers(
+    subject: CountedSubject, *, root: bool = True, dropout: bool = True
+) -> int:
+    """The bytes of what every module puts out, containers and the model itself (`root`), too.
 
     Comes of a hook or a walk that does not ask whether a module has modules inside.
 
     Slip of: torchscript_activation_bytes
-    Hint: Containers are counted, too: features, classifier and the model itself. A container's output is its last
-    child's; count modules that have no modules inside.
+    Hint: Containers are counted, too. A container's output is its last child's; count modules that have no modules
+    inside.
     Credit: 0.5
+    Also with: [{"root": false}]
     """
-    return sum(tensor.bytes for call in traced(subject).calls for tensor in call.outputs)
+    calls = [call for call in traced(subject).calls if call.leaf or root or call.module]
+    return sum(_put_out(subject, calls, dropout=dropout, elements=False))
 
 
-def torchscript_activation_elements(subject: CountedSubject) -> int:
+def torchscript_activation_elements(subject: CountedSubject, *, dropout: bool = True) -> int:
     """The number of elements of the activations, given as bytes.
 
     Slip of: torchscript_activation_bytes
     Hint: This is the number of elements. Multiply it by element_size().
     Credit: 0.5
     """
-    return sum(tensor.elements for call in traced(subject).calls if call.leaf for tensor in call.outputs)
+    calls = [call for call in traced(subject).calls if call.leaf]
+    return sum(_put_out(subject, calls, dropout=dropout, elements=True))
 
 
-def torchscript_activation_bytes_without_in_place(subject: CountedSubject) -> int:
+def torchscript_activation_bytes_without_in_place(subject: CountedSubject, *, dropout: bool = True) -> int:
     """The bytes of the activations without what operators in place put out.
 
     Comes of keeping one output for each address: `relu_` returns the tensor that it was given.
@@ -91,7 +99,7 @@ def torchscript_activation_bytes_without_in_place(subject: CountedSubject) -> in
     """
     overwritten = {each.where for each in traced(subject).operators if operators.in_place(each)}
     calls = [call for call in traced(subject).calls if call.leaf and call.module not in overwritten]
-    return sum(tensor.bytes for call in calls for tensor in call.outputs)
+    return sum(_put_out(subject, calls, dropout=dropout, elements=False))
 
 
 def torchscript_activation_bytes_of_products(subject: CountedSubject) -> int:
@@ -107,7 +115,7 @@ def torchscript_activation_bytes_of_products(subject: CountedSubject) -> int:
     return sum(out.bytes for each in traced(subject).operators if each.kind in wanted for out in each.outputs)
 
 
-def torchscript_activation_bytes_of_one_image(subject: CountedSubject) -> int:
+def torchscript_activation_bytes_of_one_image(subject: CountedSubject, *, dropout: bool = True) -> int:
     """The bytes of the activations for one image of a batch.
 
     Comes of an input that is built with a batch of 1, whatever was asked for.
@@ -117,17 +125,17 @@ def torchscript_activation_bytes_of_one_image(subject: CountedSubject) -> int:
     with 1 3 224 224.
     Credit: 0.6
     """
-    return torchscript_activation_bytes(subject) // _batch(subject)
+    return torchscript_activation_bytes(subject, dropout=dropout) // _batch(subject)
 
 
-def torchscript_activation_mib_as_mb(subject: CountedSubject) -> float:
+def torchscript_activation_mib_as_mb(subject: CountedSubject, *, dropout: bool = True) -> float:
     """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes.
 
     Slip of: torchscript_activation_bytes
     Hint: The figure is in MiB (divided by 1,048,576), but MB is written behind it.
     Credit: 0.8
     """
-    return torchscript_activation_bytes(subject) / _MIB * _MB
+    return torchscript_activation_bytes(subject, dropout=dropout) / _MIB * _MB
 
 
 def torchscript_flops(subject: CountedSubject) -> int:
@@ -234,6 +242,14 @@ def torchscript_operator_kinds_of_calls(subject: CountedSubject) -> list[dict[st
     """
     kinds = Counter(node.kind() for node in traced(subject).module.graph.nodes())
     return [{"kind": kind, "count": count} for kind, count in kinds.items()]
+
+
+def _put_out(subject: CountedSubject, calls: Iterable[ModuleCall], *, dropout: bool, elements: bool) -> Iterator[int]:
+    """The bytes of what these calls put out, or its elements; without those of dropout that passes its input on."""
+    idle = set() if dropout else {each.where for each in traced(subject).operators if "dropout" in each.kind}
+    for call in calls:
+        if call.module not in idle:
+            yield from ((tensor.elements if elements else tensor.bytes) for tensor in call.outputs)
 
 
 def _batch(subject: CountedSubject) -> int:

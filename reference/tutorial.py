@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import nn
 
-from ._counting.calls import chosen
-from ._counting.engine import inputs
+from ._counting.calls import chosen, seen
+from ._counting.engine import analyse, inputs
 from ._counting.values import run
 from .macs import macs, macs_by_layer
 from .state import parameters
@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 
 
 def output_shape(subject: CountedSubject) -> list[int]:
-    """The shape of what the network puts out, batch first."""
-    module, given = subject.on_meta()
-    return list(module(*inputs(given)).shape)
+    """The shape of what the network puts out, batch first.
+
+    Raises:
+        ValueError: it puts out several tensors, or none.
+    """
+    root = seen(analyse(subject).calls[0])
+    if len(root.outputs) != 1:
+        message = f"{root.type} puts out {len(root.outputs)} tensors: which of them is asked for?"
+        raise ValueError(message)
+    return list(root.outputs[0])
 
 
 def first_outputs(

@@ -117,13 +117,21 @@ def test_every_command_of_a_kits_start_and_of_its_workflow_runs_where_labgrade_i
     where = shell([others[0], "python -c 'import labgrade; print(labgrade.__file__)'"], kit)
     assert where.stdout.startswith(str(kit / ".venv"))
     steps = yaml.safe_load((kit / ".github/workflows/check.yml").read_text())["jobs"]["check"]["steps"]
-    assert [step["run"].strip() for step in steps[-3:-1]] == [torch, others[1]]
+    install, check = (step["run"] for step in steps if "run" in step)
+    assert install.splitlines() == ["python -m venv .venv", others[0], torch, others[1]]
     assert "html" in others[1]
     summary = tmp_path / "summary.md"
-    done = shell([others[0], steps[-1]["run"]], kit, GITHUB_STEP_SUMMARY=str(summary))
+    done = shell([check], kit, GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 1, done.stderr
     assert "**0 of 8 points**" in summary.read_text()
     assert "cases that are not shown: 2 more points" in summary.read_text()
+    assert "<testsuite" in (kit / "junit.xml").read_text()
+    lines = yaml.safe_load((kit / ".gitlab-ci.yml").read_text())["check"]["script"]
+    (kit / "junit.xml").unlink()
+    done = shell(lines, kit)  # with what is there from before: nothing is installed
+    assert done.returncode == 1, done.stderr
+    assert "<testsuite" in (kit / "junit.xml").read_text()
+    assert "0 of 8 points" in (kit / "summary.md").read_text()
 
 
 def test_the_wheel_is_what_runs(installed, tmp_path):

@@ -188,6 +188,7 @@ def _request(
         file=file,
         function=form.function,
         given=form.given,
+        written=form.written,
         subject=None,
         limits=limits,
         model=model or {},

@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import __version__
-from labgrade.authoring import kit_templates, kit_values
+from labgrade.authoring import kit_ci, kit_templates, kit_values
 from labgrade.authoring.kit_templates import Start
 from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
+from labgrade.files.external_data import beside
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
-from labgrade.subjects.onnx_files import beside, external_data
+from labgrade.spec.lab import WORDS
+from labgrade.subjects.onnx_files import external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 _INSTALL = f'pip install "./{wheel.NAME}[watch,counterexample,html]"'  # in quotes that every shell knows
+_FOR_STAFF = {word.name for word in WORDS if word.for_staff}
 _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
@@ -177,7 +180,7 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
     first = next(iter(shown))
     folder = out / "specs" / first.parent.name
     folder.mkdir(parents=True)
-    lab = _lab_of(first)
+    lab = {word: said for word, said in _lab_of(first).items() if word not in _FOR_STAFF}
     if hidden:
         lab = {"title": first.parent.name, HIDDEN_POINTS: public.plain(hidden), **lab}
     if lab:
@@ -195,6 +198,8 @@ def _beside(data: dict[str, Any]) -> Iterator[str]:
     yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
     yield from (each["file"] for each in subjects if "file" in each)
+    given = [value for each in subjects for value in each.get("arguments", {}).values()]
+    yield from (value[2:] for value in given if isinstance(value, str) and value.startswith("./"))
     for answer in data["answers"].values():
         for form in answer["from"]:
             provided = form.get("run", {}).get("provide", {}).values()
@@ -293,7 +298,7 @@ def _write_around(lab: Path, tasks: list[Task], about: Start, out: Path) -> None
     start = kit_templates.start(title, tasks, about)
     marker = yaml_write.dump({"kit": lab.name, "made_by": f"labgrade {__version__}"})
     texts = {**kit_templates.files(tasks), course.KIT_START: start, course.KIT: marker}
-    texts[kit_templates.WORKFLOW] = kit_templates.workflow(about)
+    texts |= kit_ci.files(about.install, own_code=about.own_code, marker=course.KIT)
     for name, text in texts.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")

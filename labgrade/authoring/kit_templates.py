@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
+from labgrade.authoring import kit_ci
 from labgrade.core.arguments import ALL as GIVEN
 from labgrade.core.points import NOT_SHOWN
 from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import of_call
 from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:
@@ -16,30 +18,6 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import AnswerSpec, AnswerType, SubjectSpec, Task
 
-WORKFLOW = ".github/workflows/check.yml"
-_WORKFLOW = """\
-name: check
-on: [push, workflow_dispatch]
-permissions:
-  contents: read
-jobs:
-  check:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {{python-version: "3.12"}}
-      - run: {torch}
-      - run: |
-          {install}
-      - name: check
-        run: |
-          labgrade check{course} --all --json report.json && right=0 || right=$?
-          labgrade export --json report.json --format github >> "$GITHUB_STEP_SUMMARY"
-          exit $right
-"""
-# As PyTorch's own documentation has it; what Linux gets without it is made for graphics cards, and fills gigabytes.
-_TORCH = "pip install torch torchvision --index-url https://download.pytorch.org/whl/cpu"
 _MOST_COLUMNS = 6
 _TYPES = {
     "model": "torch.nn.Module",
@@ -114,8 +92,11 @@ def _python(tasks: list[Task]) -> Iterator[tuple[str, str]]:
 
 
 def _stub(task: Task, answer: AnswerSpec, form: CallForm) -> str:
-    arguments = ", ".join(f"{name}: {_TYPES.get(name, 'str')}" for name in form.given)
-    explained = "\n".join(f"    {name}: {GIVEN[name]}" for name in form.given)
+    own, _ = of_call(form, task.subject)
+    types = {**{name: type(value).__name__ for name, value in own.items()}, **_TYPES}
+    arguments = ", ".join(f"{name}: {types.get(name, 'str')}" for name in form.given)
+    told = {**{name: f"such as {value!r}" for name, value in own.items()}, **GIVEN}
+    explained = "\n".join(f"    {name}: {told.get(name, 'the path of a file (str)')}" for name in form.given)
     returns = f"{task.id}, {answer.name}: {type_in_words(answer.type)}."
     return (
         f'\n\ndef {form.function}({arguments}):\n    """{returns}\n\n{explained}\n    """\n'
@@ -204,22 +185,17 @@ def start(title: str, tasks: Iterable[Task], about: Start) -> str:
     head = (
         f"# {title}\n\nFill in the files of this folder that you want to hand in, and delete the others. Once, with "
         "Python 3.11 or newer, in a terminal in this folder (on Windows the first two lines are `py -m venv .venv` and "
-        f"`.venv\\Scripts\\activate`):\n\n    python3 -m venv .venv\n    . .venv/bin/activate\n    {_TORCH}\n"
+        f"`.venv\\Scripts\\activate`):\n\n    python3 -m venv .venv\n    . .venv/bin/activate\n    {kit_ci.TORCH}\n"
         f"    {about.install}\n\nThe third line takes PyTorch without support for graphics cards, which is all that is "
         "needed, on Linux, macOS and Windows alike; leave it out where you have PyTorch already. Then as often as you "
         f"like:\n\n    {check}\n\nIt says what is right, what is not and why, and what to do first. `{check} --watch` "
         "stays, and checks at each save; `--all` shows all of it; `--html page.html` writes a page with pictures. "
         f"Functions should be right for any model, not for the task's alone.{why}\n\nWhere this folder is a repository "
-        f"on GitHub, `{WORKFLOW}` does the same at each push; delete it if you don't want that."
+        f"on GitHub or GitLab, `{kit_ci.GITHUB}` or `{kit_ci.GITLAB}` does the same at each push; delete them if you "
+        "don't want that."
     )
     parts = [head, *(_about(task, about.subjects.get(task.id, "")) for task in tasks)]
     return "\n\n".join(parts) + "\n"
-
-
-def workflow(about: Start) -> str:
-    """What GitHub runs at each push, also in a repository of GitHub Classroom: the checks, with a summary."""
-    course = " --course ." if about.own_code else ""
-    return _WORKFLOW.format(torch=_TORCH, install=about.install, course=course)
 
 
 def _about(task: Task, file: str) -> str:
@@ -251,8 +227,11 @@ def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
     for form in forms:
         if subject.further and "input_size" in form.given:
             continue
-        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= here.keys():
-            given = ", ".join(here[name] for name in form.given)
+        plain, files = of_call(form, subject)
+        beside = {name: repr(f"specs/{task.lab}/{path.relative_to(task.path.parent)}") for name, path in files.items()}
+        known = {**here, **{name: repr(value) for name, value in plain.items()}, **beside}
+        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= known.keys():
+            given = ", ".join(known[name] for name in form.given)
             lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
             lines += [f"print({form.function}({given}))"]
     return lines

@@ -98,6 +98,8 @@ class LazySolutions:
         sizes = {"input", "input_size"} & given and not shown
         if sizes and about is not None and any(self._matters(wanted, each) for each in _OTHER_SIZES):
             yield _ONE_SIZE, lambda item: self._value(wanted, _with_inputs(item.subject, about))
+        if about is not None and given & about.arguments.keys():
+            yield _ONE_ARGUMENT, lambda item: self._value(wanted, _with_arguments(item.subject, about))
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)
 
     def _matters(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> bool:
@@ -184,7 +186,12 @@ class LazySolutions:
 _CONSTANT = "returns for every subject what is right for the task's own"
 _BY_NAME = "chooses layers by how their names end in the task's own subject"
 _ONE_SIZE = "takes every input to be as large as the task's own"
-_ALL_ALIKE_ON_ONE_SUBJECT = (_CONSTANT, _BY_NAME, _ONE_SIZE)
+_ONE_ARGUMENT = "takes its arguments to be the task's own"
+_ALL_ALIKE_ON_ONE_SUBJECT = (_CONSTANT, _BY_NAME, _ONE_SIZE, _ONE_ARGUMENT)
+
+
+def _with_arguments(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectSpec | None:
+    return replace(subject, arguments=other.arguments) if subject is not None else None
 
 
 def _with_inputs(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectSpec | None:

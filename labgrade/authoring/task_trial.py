@@ -11,6 +11,7 @@ from labgrade.authoring.samples import EXEMPLAR, outcomes
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.results import Submission
 from labgrade.core.task import BuildForm, RunForm
+from labgrade.judging.items import items
 from labgrade.reports.summary import full_reason
 from labgrade.run.task import TaskGrading
 from labgrade.verdict import Outcome
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from labgrade.core.task import Task
     from labgrade.run.grader import Grader
 
-_PAID = frozenset({Outcome.CORRECT, Outcome.MANUAL})
 _NOTHING = frozenset({Outcome.MISSING, Outcome.SKIPPED})
 
 
@@ -55,10 +55,12 @@ def submission_of(folder: Path, name: str = "") -> Submission:
 # ---- what is handed in -----------------------------------------------------------------------------------------
 
 
-def full_points(report: TaskReport) -> Iterator[str]:
-    """What the exemplar does not get."""
+def full_points(report: TaskReport, task: Task) -> Iterator[str]:
+    """What the exemplar does not get by itself: only what a rubric is for may wait for a person."""
+    by_hand = {item.id for item in items(task) if item.check.by_hand}
     for check in report.checks:
-        if check.verdict.outcome not in _PAID:
+        waits = check.verdict.outcome is Outcome.MANUAL and check.id in by_hand
+        if not waits and check.verdict.outcome is not Outcome.CORRECT:
             yield f"the exemplar is {check.verdict.outcome.value} at '{check.id}': {full_reason(check.verdict)}"
 
 

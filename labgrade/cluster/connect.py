@@ -6,7 +6,7 @@ import contextlib
 import logging
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
@@ -21,6 +21,7 @@ QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "ls
 SAYS = "local:4, tls://host:8786, or slurm:cluster.yaml (pbs, sge, lsf)"
 _WAIT_SECONDS = 30.0
 _JOBS = "jobs"
+_NO_PAGES = "127.0.0.1:0"  # Dask serves its pages in any case: see `http.routes`; here for this machine alone
 
 
 @contextlib.contextmanager
@@ -88,7 +89,7 @@ def _local(rest: str, stack: contextlib.ExitStack) -> Client:
     cluster = distributed.LocalCluster(
         n_workers=int(rest),
         threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",  # of no pages: see `http.routes`
+        dashboard_address=_NO_PAGES,
         memory_limit=0,
         security=True,
         silence_logs="CRITICAL",
@@ -122,7 +123,10 @@ def _queue(kind: str, path: Path, stack: contextlib.ExitStack) -> Client:
     options = _read(kind, path)
     jobs = options.pop(_JOBS)
     options.setdefault("security", True)
-    options.setdefault("scheduler_options", {}).setdefault("dashboard_address", ":0")
+    # Scheduler and workers would show everybody in the network what runs on them.
+    options["scheduler_options"] = {"dashboard_address": _NO_PAGES, **_of(options, "scheduler_options", {}, path)}
+    given = _of(options, "worker_extra_args", [], path)
+    options["worker_extra_args"] = ["--no-dashboard", "--dashboard-address", _NO_PAGES, *given]
     try:
         cluster = stack.enter_context(getattr(dask_jobqueue, QUEUES[kind])(**options))
         cluster.scale(jobs=jobs)
@@ -130,6 +134,18 @@ def _queue(kind: str, path: Path, stack: contextlib.ExitStack) -> Client:
         message = f"'{path}': {str(error).splitlines()[0]}"
         raise UsageError(message) from error
     return stack.enter_context(distributed.Client(cluster))
+
+
+_Kind = TypeVar("_Kind", dict[str, Any], list[Any])
+
+
+def _of(options: dict[str, Any], name: str, default: _Kind, path: Path) -> _Kind:
+    """An option of the queue's file."""
+    found = options.get(name) or default
+    if not isinstance(found, type(default)):
+        message = f"'{path}': `{name}` is {'a mapping' if isinstance(default, dict) else 'a list'}"
+        raise UsageError(message)
+    return found
 
 
 def _read(kind: str, path: Path) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
-import itertools
 import json
 import sys
 from dataclasses import replace
@@ -13,88 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.course import add_for, whose
-from labgrade.core.did_you_mean import did_you_mean, look_up
-from labgrade.core.errors import FaultError, UsageError
-from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
+from labgrade.core.subject import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.spec import course
-from labgrade.subjects import models
-from labgrade.truth.named import value_of
-from labgrade.truth.oracle import Oracle
-from labgrade.values import Artifact, show
+from labgrade.truth.conventions import compared, say_why_nothing, short
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
     from labgrade.spec.course import Course
-    from labgrade.spec.registry import Entry, Parameter
+    from labgrade.spec.registry import Entry
 
-_MOST = 256
 _TOKENS = "tokens"  # needs to be told how many there are
-
-
-def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
-    """A row a choice: the conventions that are free, the value, and whether it differs from that of the defaults.
-
-    Free are those with few values (words to choose from, yes or no) that `chosen` does not set. What can't be computed
-    under a choice is said in its place.
-
-    Raises:
-        UsageError: there are more than 256 choices.
-    """
-    free = {name: own for name, each in entry.parameters.items() if name not in chosen and (own := _choices(each))}
-    combinations = [dict(zip(free, values, strict=True)) for values in itertools.product(*free.values())]
-    if len(combinations) > _MOST:
-        message = f"'{entry.name}' has {len(combinations):,} choices of conventions; say some with --set"
-        raise UsageError(message)
-    values = [_tried(compute, {**chosen, **each}) for each in combinations]
-    usual = {name: _default(entry.parameters[name]) for name in free}
-    # What is required has no default: then the others are compared with the first choice.
-    first = next((value for each, value in zip(combinations, values, strict=True) if each == usual), values[0])
-    pairs = zip(combinations, values, strict=True)
-    return [{**each, entry.name: value, "differs": value != first} for each, value in pairs]
-
-
-def short(value: Any) -> Any:
-    """A value on one line; of a table the number of its rows and what its numbers come to."""
-    if not isinstance(value, list | dict):
-        return value
-    numbers = list(_numbers(value))
-    return f"{len(value)} rows, sum {sum(numbers):,}" if numbers else f"{len(value)} rows"
-
-
-def _choices(parameter: Parameter) -> list[Any]:
-    schemas: Any = parameter.schema.get("anyOf", [parameter.schema])
-    options = [_values(each) for each in schemas]
-    return [value for each in options for value in each] if all(options) else []
-
-
-def _values(schema: dict[str, Any]) -> list[Any]:
-    """All values that a schema allows, where they are few; else none."""
-    few: dict[str, list[Any]] = {"boolean": [False, True], "null": [None]}
-    return list(schema["enum"]) if "enum" in schema else few.get(str(schema.get("type")), [])
-
-
-def _default(parameter: Parameter) -> Any:
-    words = {"None": None, "True": True, "False": False}
-    return words.get(parameter.default, parameter.default.strip("'\""))
-
-
-def _tried(compute: Callable[[dict[str, Any]], Any], parameters: dict[str, Any]) -> Any:
-    try:
-        return compute(parameters)
-    except (FaultError, UsageError) as error:
-        return f"can't be computed: {str(error).partition(': ')[2] or error}"
-
-
-def _numbers(value: Any) -> Iterator[int | float]:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
-
-
+_SAID = "inputs"  # the parameter of a quantity of files that takes what is said of their inputs
 _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
 _COMPUTED_OF = {
@@ -124,7 +55,8 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SHAPE",
-        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network",
+        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network. Of an "
+        "ONNX --file also by name, image=1,3,64,64, or the value of a small input: sr=16000, sizes=[3,4]",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
@@ -143,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
     """Print one value, a table, JSON or CSV."""
     options.model = options.model or options.by_name
     found = course.find(Path.cwd())
-    entries = found.quantities.entries
-    entry = look_up(options.quantity, entries, "quantity")
+    entry = found.quantity(options.quantity)
     chosen = conventions_of(options.set, entry)
     if not options.all_conventions and (lacking := _lacking(entry, chosen)):
         message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
@@ -155,15 +86,19 @@ def run(options: argparse.Namespace) -> int:
         what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
         message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
         raise UsageError(message)
-    with _asking(found, of_file=bool(subject.file)) as ask:
+    if options.file is not None and options.input and _SAID in entry.parameters:
+        chosen[_SAID] = [_without_fill(each) for each in options.input]
+    with _asking(found, entry, subject) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            return _plain(value_of(ask, QuantityCall(quantity=entry.name, parameters=parameters), subject))
+            return _plain(ask(parameters))
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
         else:
-            _print(compute(chosen), entry.name, options)
+            value = compute(chosen)
+            _print(value, entry.name, options)
+            say_why_nothing(value, entry, chosen, compute)
     return 0
 
 
@@ -202,15 +137,24 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         raise UsageError(message)
     if options.config is not None:
         return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
-    first, *further = map(_input_of, options.input or ["1,3,224,224"])
+    own = options.file is not None and any("=" in each for each in options.input)  # what only the file can judge
+    first, *further = map(_input_of, (not own and options.input) or ["1,3,224,224"])
     return SubjectSpec(
         model=options.model or "",
-        code=found.code_of(options.model or ""),
+        code=found.code_of(options.model) if options.model else {},
         file=str(options.file.absolute()) if options.file is not None else "",
         options=pairs(options.option),
         input=first,
         further=tuple(further),
     )
+
+
+def _without_fill(text: str) -> str:
+    """What is typed of an input, without how it is filled: a file is run on shapes."""
+    from labgrade.subjects import models
+
+    shape, _, fill = text.rpartition(":")
+    return shape if fill in models.FILLS or fill.startswith(f"{_TOKENS}=") else text
 
 
 def _input_of(text: str) -> InputSpec:
@@ -219,10 +163,13 @@ def _input_of(text: str) -> InputSpec:
     kind, _, below = fill.partition("=")
     if kind == _TOKENS and below.isdecimal() and int(below):
         return InputSpec(shape=shape_of(shape), fill=kind, dtype="int64", below=int(below))
-    plain = [each for each in models.FILLS if each != _TOKENS]
-    if fill and fill not in plain:
-        message = f"'{fill}' fills no input: {', '.join(plain)} or tokens=100, whole numbers below 100"
-        raise UsageError(message)
+    if fill:
+        from labgrade.subjects import models
+
+        plain = [each for each in models.FILLS if each != _TOKENS]
+        if fill not in plain:
+            message = f"'{fill}' fills no input: {', '.join(plain)} or tokens=100, whole numbers below 100"
+            raise UsageError(message)
     return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 
 
@@ -269,26 +216,27 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _asking(found: Course, *, of_file: bool) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
-    """What answers: ground truth of the zoo's, or what is measured of a file."""
-    if not of_file:
-        with Oracle(found.quantities) as oracle:
-            yield oracle.value
+def _asking(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
+    """What answers under conventions: ground truth of the zoo's, or what is measured of a file."""
+
+    def call(parameters: dict[str, Any]) -> QuantityCall:
+        return QuantityCall(quantity=entry.name, parameters=parameters)
+
+    if not subject.file:
+        from labgrade.spec.registry import Registry
+        from labgrade.truth.named import FORWARD, value_of
+        from labgrade.truth.oracle import Oracle
+
+        needed = {each: found.quantity(each) for each in (entry.name, FORWARD.quantity)}
+        with Oracle(Registry(kind="quantity", entries=needed)) as oracle:
+            yield lambda own: value_of(oracle.value, call(own), subject)
         return
     from labgrade.sandbox.runner import Runner
-    from labgrade.truth.measure import Measurer, UnfitError
+    from labgrade.truth.one_file import measured
+    from labgrade.truth.parameters import parameters_of
 
     with Runner() as runner:
-        measurer = Measurer(found.quantities, runner)
-
-        def ask(call: QuantityCall, subject: SubjectSpec) -> object:
-            path = Path(subject.file)
-            try:
-                return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
-            except UnfitError as error:
-                raise UsageError(str(error)) from error
-
-        yield ask
+        yield lambda own: measured(runner, entry, Path(subject.file), parameters_of(call(own), entry, subject))
 
 
 def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
@@ -353,6 +301,8 @@ def _rows(value: Any, title: str) -> list[dict[str, Any]]:
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
+    import csv
+
     written = io.StringIO()
     keys = dict.fromkeys(key for row in rows for key in row)
     writer = csv.DictWriter(written, list(keys), lineterminator="\n")
@@ -389,5 +339,9 @@ def _show(value: Any, title: str) -> None:
 
 def _cell(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}" if isinstance(value, int) else show(value)
+        if isinstance(value, int):
+            return f"{value:,}"
+        from labgrade.values import show
+
+        return show(value)
     return json.dumps(value) if isinstance(value, list | dict) else str(value)

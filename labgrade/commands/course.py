@@ -107,9 +107,9 @@ def _kit(options: argparse.Namespace) -> int:
 
 def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
+    from labgrade.files.external_data import beside
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
-    from labgrade.subjects.onnx_files import beside
     from labgrade.subjects.provide import provide
     from labgrade.truth.oracle import Oracle
 

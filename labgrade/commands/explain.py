@@ -101,7 +101,7 @@ def _tell(page: Page, who: str, story: Story) -> None:
     place = f"  {' '.join(story.place[1:])}"
     page.line(("submission ", "dim"), (who + place, "bold"), right=(worth(graded), "bold"), hang=11, gutter=page.gutter)
     page.rule()
-    found = facts(verdict)
+    found = facts(verdict, slips=True)
     rows = [
         ("answer: ", found.pop("got", "")),
         ("from: ", graded.answer_from),
@@ -185,7 +185,8 @@ def _subject(subject: Any) -> str:
     if not isinstance(subject, dict):
         return ""
     named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
-    options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
+    chosen = {**subject.get("options", {}), **subject.get("arguments", {})}
+    options = "".join(f", {name}={value}" for name, value in chosen.items())
     shape = "x".join(map(str, subject["input"]["shape"]))  # a config has none
     return f"{named}{options}{f', input {shape}' if shape else ''}"
 

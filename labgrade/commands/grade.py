@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from labgrade.authoring.new_course import keep_schemas
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
+from labgrade.core.text import named
 from labgrade.files import downloaded_weights
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import class_table
 from labgrade.reports.plain_page import Page
-from labgrade.review.late import named
 from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest

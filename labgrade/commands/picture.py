@@ -1,7 +1,8 @@
-"""`labgrade picture`: an ONNX graph as a picture, folded to a readable size; or in Netron."""
+"""`labgrade picture`: an ONNX graph as a picture, folded to a readable size; measurements or weights as a chart."""
 
 from __future__ import annotations
 
+import csv
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,13 +20,18 @@ from labgrade.values import Artifact
 if TYPE_CHECKING:
     import argparse
 
+    from markupsafe import Markup
+
 QUANTITY = "onnx_graph"
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """The arguments of `picture`."""
-    parser.add_argument("file", type=Path, metavar="MODEL", help="an ONNX file")
+    parser.add_argument("file", type=Path, metavar="FILE", help="an ONNX file; a .csv; an .npy")
     parser.add_argument("--out", metavar="FILE", help="where the SVG goes; `-` is stdout (default: MODEL.svg)")
+    parser.add_argument("--peak", type=float, metavar="FLOPS", help="of a .csv of kernels: FLOPs a second at most")
+    parser.add_argument("--bandwidth", type=float, metavar="BYTES", help="of a .csv of kernels: bytes a second at most")
+    parser.add_argument("--step", type=float, default=0.0, metavar="STEP", help="of an .npy: the step of a grid")
     parser.add_argument("--netron", action="store_true", help="open it in Netron instead, node by node")
     parser.set_defaults(run=run)
 
@@ -40,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
         return _netron(path)
     target = options.out or f"{path.stem}.svg"
     output.refuse_unwritable(target, "--out")
+    if path.suffix.lower() in (".csv", ".npy"):
+        return _chart(path, target, options)
     nodes = _nodes(path)
     folded = graph_picture.fold(nodes)
     text = graph_picture.svg(folded, title(path.name, nodes))
@@ -49,6 +57,57 @@ def run(options: argparse.Namespace) -> int:
     output.write(target, text.rstrip("\n"))
     print(f"{target}: {len(nodes):,} nodes in {len(folded.boxes):,} boxes")  # noqa: T201
     return 0
+
+
+def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
+    """A chart of numbers, of kernels under a roof, or of the first two columns of numbers."""
+    from labgrade.reports.html import planes
+
+    try:
+        if path.suffix.lower() == ".npy":
+            import numpy as np
+
+            drawn = planes.histogram(np.load(path).ravel().tolist(), step=options.step, salt=path.name)
+        else:
+            drawn = _of_table(path, options.peak, options.bandwidth)
+    except (ValueError, OSError, KeyError, TypeError) as error:
+        message = f"'{path}' can't be drawn: {error}"
+        raise UsageError(message) from error
+    text = planes.by_itself(drawn)
+    if target == "-":
+        sys.stdout.write(text)
+        return 0
+    output.write(target, text.rstrip("\n"))
+    print(f"{target}: {len(text):,} characters")  # noqa: T201
+    return 0
+
+
+def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> Markup:
+    from labgrade.reports.html.planes import Point, frontier, roofline
+
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+    if not rows:
+        message = "it has no rows below its head"
+        raise ValueError(message)
+    first, *columns = rows[0]
+    if {"flops", "bytes", "seconds"} <= rows[0].keys():
+        if not peak or not bandwidth:
+            message = "say what the machine can do: --peak FLOPS --bandwidth BYTES"
+            raise ValueError(message)
+        points = [
+            Point(
+                name=row[first],
+                x=float(row["flops"]) / float(row["bytes"]),
+                y=float(row["flops"]) / float(row["seconds"]),
+            )
+            for row in rows
+        ]
+        return roofline(points, peak=peak, bandwidths={"memory": bandwidth}, salt=path.name)
+    if len(columns) < 2:  # noqa: PLR2004 - a plane
+        message = "it needs a name and two columns of numbers"
+        raise ValueError(message)
+    points = [Point(name=row[first], x=float(row[columns[0]]), y=float(row[columns[1]])) for row in rows]
+    return frontier(points, x=columns[0], y=columns[1], salt=path.name)
 
 
 def title(name: str, nodes: list[graph_picture.Node]) -> str:

@@ -159,7 +159,7 @@ class Trier:
         report, first = timed(grader, task, who)
         second = first
         if trial.exemplar:
-            trial.problems += full_points(report)
+            trial.problems += full_points(report, task)
             again, second = timed(grader, task, who)
             trial.problems += same_again(report, again)
         else:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MODEL = "model_path"
 GIVEN_FOLDER = ".given"  # within a hand-in: files of labgrade's, such as a subject's
 GIVEN: Mapping[str, str] = MappingProxyType(
     {
         "model": "the subject's model (torch.nn.Module): seeded weights, on the CPU, in eval mode",
         "input": "the subject's input (torch.Tensor), drawn as the task's `input` says; a tuple of several",
-        "model_path": "the path of the subject's ONNX file (str)",
+        MODEL: "the path of the subject's ONNX file (str)",
         "config": "what the task's `config` says (dict): plain data by name",
         "input_size": "the shape of the input (tuple of int), with the batch: (1, 3, 224, 224); a tuple of several",
     }

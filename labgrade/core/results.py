@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.core.execution import Execution as Execution  # noqa: PLC0414 - a part of what follows
+from labgrade.core.execution import ExecutionStatus as ExecutionStatus  # noqa: PLC0414
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -43,33 +45,6 @@ class Submission:
         """FAULT, where an answer may lie in what could not be read here."""
         reason = f"it may lie in {self.unread[0]}, which could not be read here: no points are lost"
         return without_value(Outcome.FAULT, reason, hint="let the grader read it, and grade again")
-
-
-ExecutionStatus: TypeAlias = Literal[
-    "returned", "missing", "crashed", "timeout", "waited", "memory", "output", "refused", "fault"
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """What came of running something of a student's.
-
-    `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
-    "returned". "timeout": it computed for longer than it may; "waited": it did not end, and computed for less, as on a
-    busy machine. "refused": it returned something that is not plain data. `reason` is for the student (their own file,
-    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
-    `seeded`: architectures whose trained weights the zoo's stood in for. `failed`: what a cell of a notebook raised.
-    `loading`: it ended while the file was imported. `seconds` are of computing.
-    """
-
-    status: ExecutionStatus
-    value: object = None
-    reason: str = ""
-    printed: str = ""
-    seconds: float = 0.0
-    seeded: tuple[str, ...] = ()
-    failed: str = ""
-    loading: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

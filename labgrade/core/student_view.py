@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.core.results import NotShown
+from labgrade.verdict import FEW_DIGITS, Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 
+_WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 STAFF = "a person"  # how a student's report calls the person who decided
 
 
@@ -47,7 +49,9 @@ def _with_more(submission: SubmissionReport, worth: Mapping[str, Fraction]) -> S
 
 def _submission(submission: SubmissionReport, *, released: bool) -> SubmissionReport:
     shown = (
-        task_for_student(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks))
+        task_for_student(task, released=released)
+        for task in submission.tasks
+        if not task.checks or not all(map(_hidden, task.checks))
     )
     others = submission.not_shown or tuple(_not_shown(submission, released=released))
     seen = replace(submission, tasks=tuple(shown), not_shown=others)
@@ -72,10 +76,25 @@ def _not_shown(submission: SubmissionReport, *, released: bool) -> Iterator[NotS
             yield NotShown(lab=lab, points=worth)
 
 
-def task_for_student(task: TaskReport) -> TaskReport:
+def task_for_student(task: TaskReport, *, released: bool = False) -> TaskReport:
     """The same of one task."""
     visible = [check for check in task.checks if not check.hidden]
-    return replace(task, points=task.points - points.hidden_points(task.checks), checks=tuple(map(_shown, visible)))
+    seen = tuple(_shown(check if released else without_guesses(check)) for check in visible)
+    return replace(task, points=task.points - points.hidden_points(task.checks), checks=seen)
+
+
+def without_guesses(check: Graded) -> Graded:
+    """The check, waiting where a number has too few digits: what it earns would tell whether these are right.
+
+    Who may try again and again would so find the value digit by digit.
+    """
+    verdict = check.verdict
+    if check.decision is not None or verdict.outcome not in _WRONG or FEW_DIGITS not in verdict.facts:
+        return check
+    few, _, enough = verdict.facts[FEW_DIGITS].partition(" of ")
+    reason = f"got {verdict.facts.get('got', 'a number')}: with {few} significant digits it is not judged here"
+    waits = without_value(Outcome.MANUAL, reason, hint=f"print more digits: at least {enough} are needed")
+    return replace(check, verdict=waits, earned=Fraction(0))
 
 
 def _shown(check: Graded) -> Graded:

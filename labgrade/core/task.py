@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.core.execution import Environment as Environment  # noqa: PLC0414 - words of a task's, which commands
+from labgrade.core.execution import Limits as Limits  # noqa: PLC0414, TC001 - and the sandbox use without all others
+from labgrade.core.subject import CONFIG as CONFIG  # noqa: PLC0414
+from labgrade.core.subject import InputSpec as InputSpec  # noqa: PLC0414
+from labgrade.core.subject import Plain as Plain  # noqa: PLC0414
+from labgrade.core.subject import QuantityCall as QuantityCall  # noqa: PLC0414
+from labgrade.core.subject import Schema as Schema  # noqa: PLC0414
+from labgrade.core.subject import SubjectSpec as SubjectSpec  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,12 +48,14 @@ class CallForm:
     """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
 
     `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns. `notebook`:
-    one of that name, or the only one, does as well where there is no such file.
+    one of that name, or the only one, does as well where there is no such file. `written`: values that the spec writes
+    into the call itself, by the names that they have in `given`.
     """
 
     file: str
     function: str
     given: tuple[str, ...]
+    written: Mapping[str, Plain] = field(default_factory=dict)
     saved_as: str = ""
     module: bool = False
     notebook: bool = False
@@ -153,68 +163,6 @@ class AnswerSpec:
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
 
-Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
-Schema: TypeAlias = "dict[str, Plain]"
-CONFIG = "config"  # in place of a model of the zoo: plain data that says how a model is built
-
-
-# ---- what is analysed ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputSpec:
-    """An input of a subject: its shape, how values are drawn (`normal`, `uniform`, `ones`, `zeros`), and the seed.
-
-    `tokens` are whole numbers from 0 that are `below` a bound. `dtype`: torch's name of the number type; "" is that of
-    the fill.
-    """
-
-    shape: tuple[int, ...]
-    fill: str = "normal"
-    seed: int = 0
-    dtype: str = ""
-    below: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectSpec:
-    """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
-
-    One of three is set: `model`, a name of the zoo or of a folder `models/`, whose source by file is `code`; `file`, an
-    ONNX file by its path; `handed_in`, a pattern for an ONNX file of the student's own. Where `model` is CONFIG,
-    nothing is built: `options` are all there is, and there is no input. `further`: inputs behind the first one.
-    `passing`: made for one trial, so that nothing of it is kept on disk.
-    """
-
-    input: InputSpec
-    model: str = ""
-    file: str = ""
-    handed_in: str = ""
-    options: Mapping[str, Plain] = field(default_factory=dict)
-    seed: int = 0
-    code: Mapping[str, str] = field(default_factory=dict, repr=False)
-    further: tuple[InputSpec, ...] = ()
-    passing: bool = field(default=False, repr=False, compare=False)
-    mark: Mark | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def short_name(self) -> str:
-        """The model without its collection, the file without its folder: `resnet18`, `lenet.onnx`; a config's name."""
-        if self.is_config:
-            return re.sub(r"[^\w.-]+", "-", str(self.options.get("name", CONFIG)))
-        return (self.model or self.file or self.handed_in).rpartition("/")[2]
-
-    @property
-    def is_config(self) -> bool:
-        """Whether it is plain data, and nothing is built of it."""
-        return self.model == CONFIG
-
-    @property
-    def is_onnx(self) -> bool:
-        """Whether it is an ONNX file, and not a model in memory."""
-        return not self.model or self.model.endswith(".onnx")
-
-
 # ---- expected values and checks --------------------------------------------------------------------------------
 
 
@@ -224,16 +172,6 @@ class LiteralValue:
 
     value: Plain
     mark: Mark | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuantityCall:
-    """An expected value that a function of `reference/` computes for the subject."""
-
-    quantity: str
-    parameters: Mapping[str, Plain] = field(default_factory=dict)
-    published: Plain = None
-    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,8 +196,8 @@ Source: TypeAlias = LiteralValue | QuantityCall | AnswerValue
 class Alternative:
     """Another value that has something to say: a convention (credit 1) or a misconception.
 
-    `known`: it comes of a library of slips, so that a subject may give no occasion for it. `of`: the files, other than
-    the task's own, that it is right of.
+    `known`: it comes of a library of slips, so that a subject may give no occasion for it. `by_share`: its credit falls
+    with how much of the work is right. `of`: the files, other than the task's own, that it is right of.
     """
 
     source: Source
@@ -267,6 +205,7 @@ class Alternative:
     credit: Fraction
     of: tuple[str, ...] = ()
     known: bool = field(default=False, compare=False)
+    by_share: bool = False
     mark: Mark | None = None
 
 
@@ -323,7 +262,7 @@ class Comparison:
 class Check:
     """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
 
-    `reveal`: a student sees the expected table beside their own.
+    `reveal`: a student sees the expected value beside their own.
     """
 
     id: str
@@ -351,24 +290,6 @@ class Check:
             yield self.expected
         for other in (*self.also_right, *self.misconceptions):
             yield other.source
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """What is set and loaded before a student's code begins: environment variables, then modules."""
-
-    preload: tuple[str, ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What the student's code may use: CPU seconds, bytes of memory, bytes of printed output; and where it begins."""
-
-    seconds: float = 60.0
-    memory: int = 4 << 30
-    output: int = 1 << 20
-    environment: Environment = Environment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

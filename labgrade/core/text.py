@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-import textwrap
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from fractions import Fraction
 from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
@@ -50,9 +48,9 @@ _WORDS = re.compile(r"[a-z]+")
 _OWN = frozenset(
     _WORDS.findall("""
 a about all allowed also an and any are as at back be because been big but by bytes checks commit computing
-did do done each else end every expected few first for found from full got handed has have in is it its large
+did do done each else end every expected factor few first for found from full got handed has have in is it its large
 last left less longer looked looking many memory more most needs network networks no none not nothing of off
-on one only or other over people person rest right row rows same seconds several small smallest so than that
+on one only or other over people person rest right row rows same seconds several sign small smallest so than that
 the there these they this times to too took touches two up used value values waits was were what where which
 with within wrong you your
 """)
@@ -83,7 +81,7 @@ def is_own(text: str) -> bool:
 
     Whatever else it says may be a student's, whose every line stands behind a gutter.
 
-    >>> is_own("got 1,356, which is 9.4 % less than expected"), is_own("got 5: ✓ CORRECT"), is_own("no 'total'")
+    >>> is_own("got 1,356, which is too small"), is_own("got 5: ✓ CORRECT"), is_own("no 'total'")
     (True, False, False)
     """
     return _OWN_FORM.fullmatch(text) is not None and "  " not in text and _OWN.issuperset(_WORDS.findall(text))
@@ -108,12 +106,23 @@ def framed(text: str, label: str = "", *, theirs: bool = False) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
+    import textwrap
+
     return textwrap.wrap(line, FRAME_CHARS, replace_whitespace=False, drop_whitespace=False) or [""]
 
 
 def one_line(text: str) -> str:
     """The text, escaped, its line ends and tabs as well."""
     return escaped(text).translate(_LINE_ESCAPES)
+
+
+_MOST_NAMED = 8
+
+
+def named(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMED]) + more
 
 
 def excerpt(text: str, most: int) -> str:
@@ -156,7 +165,7 @@ def all_encodable(value: T) -> T:
     return value if made is value or made == value else cast("T", made)
 
 
-_WITHOUT_TEXT = (bool, int, float, Fraction)
+_WITHOUT_TEXT = (bool, int, float)
 
 
 @functools.cache

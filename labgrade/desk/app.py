@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -19,6 +18,7 @@ from labgrade.desk.form_decisions import FormMarks, OutdatedError
 from labgrade.desk.next_answer import TOP, NotHereError, link, question_of
 from labgrade.desk.page_fields import static_files
 from labgrade.desk.queue import QuestionId
+from labgrade.ledger.database import LedgerError
 from labgrade.reports.html.render import own_script, policy
 from labgrade.review.marking import NoPointsError
 
@@ -35,9 +35,9 @@ _KEPT = {"cache-control": "private, max-age=31536000, immutable"}  # their addre
 _CONFLICT, _WRONG, _FAILED = 409, 422, 503
 
 
-def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> Starlette:
-    """The application; `port` is where it will be reached, `token` opens it."""
-    forms = _Forms(pages, token)
+def application(pages: Pages, whole: ClassPages, *, port: int, keys: access.Keys) -> Starlette:
+    """The application; `port` is where it will be reached, `keys` open it."""
+    forms = _Forms(pages, keys.form)
     reading: dict[str, Callable[[Mapping[str, str]], str]] = {
         "/": pages.queue,
         "/question": pages.question,
@@ -58,7 +58,7 @@ def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> St
         Route("/undo", forms.undo, methods=["POST"]),
         *(Route(f"/static/{name}", _static(name), methods=["GET"]) for name in _STATIC),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, token=token)])
+    return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, keys=keys)])
 
 
 def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
@@ -99,8 +99,8 @@ def _static(name: str) -> Callable[[Request], Response]:
 class _Forms:
     """What is written: each form is decided whole, and its row kept, before the next page is sent."""
 
-    def __init__(self, pages: Pages, token: str) -> None:
-        self._pages, self._token = pages, token
+    def __init__(self, pages: Pages, key: str) -> None:
+        self._pages, self._key = pages, key
 
     async def decide(self, request: Request) -> Response:
         return await self._handled(request, self._decide)
@@ -113,19 +113,17 @@ class _Forms:
 
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
-            sent = await access.fields(request, self._token)
+            return await run_in_threadpool(done, await access.sent(request, self._key))
         except access.RefusedFormError as refused:
-            return PlainTextResponse(str(refused), status_code=403)
-        return await run_in_threadpool(done, sent)
+            return PlainTextResponse(str(refused), status_code=refused.status)
+        except UsageError as error:  # nor can the page be shown again
+            return PlainTextResponse(str(error), status_code=_FAILED)
 
     def _decide(self, sent: Mapping[str, list[str]]) -> Response:
         question = question_of({name: values[0] for name, values in sent.items()})
-        who = sent.get("who", [""])[0]
-        try:
-            marks = [FormMarks.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
-        except ValueError:
-            return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
-        second = "second" in sent
+        who, second = sent["who"][0], "second" in sent
+        marks = [_mark(sent)] if "comment" in sent else [FormMarks.from_json(row) for row in sent.get("row", ())]
+        _refuse_contradiction(question, who, marks)
         try:
             if second:
                 self._pages.decider.decide_second(marks[0])
@@ -167,40 +165,47 @@ class _Forms:
     def _reword(self, sent: Mapping[str, list[str]]) -> Response:
         query = {name: values[0] for name, values in sent.items()}
         question = question_of(query)
+        row = access.plain(query["row"], {"old": str, "numbers": list})
         try:
-            row = json.loads(query.get("row", ""))
-            old, numbers = str(row["old"]), [int(number) for number in row["numbers"]]
-        except (ValueError, TypeError, KeyError):
-            return PlainTextResponse("This is no form of the desk's; nothing was changed.", status_code=_WRONG)
-        try:
-            self._pages.decider.reword(question, old, query.get("new", ""), numbers)
+            self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:
-            return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_CONFLICT)
+            return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_status(error))
         return RedirectResponse(link("/comments", question), status_code=303)
 
     def _undo(self, sent: Mapping[str, list[str]]) -> Response:
         try:
-            numbers = [int(number) for number in sent.get("number", [])]
-        except ValueError:
-            numbers = []
-        try:
-            taken = self._pages.decider.undo(numbers)
+            taken = self._pages.decider.undo(access.numbers(sent["number"]))
         except (OutdatedError, UsageError) as error:
-            return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_CONFLICT)
+            return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_status(error))
         place = taken[0].place
         question = QuestionId(place.lab, place.task, place.check)
         return self._next(link("/answer", question, who=self._pages.called(place)), sent)
+
+
+def _status(error: Exception) -> int:
+    return _FAILED if isinstance(error, LedgerError) else _CONFLICT
 
 
 def _mark(sent: Mapping[str, list[str]]) -> FormMarks:
     """The mark of the form of one page.
 
     Raises:
-        ValueError: it is no such form.
+        RefusedFormError: it is no such form.
     """
-    who, seen = tuple(sent.get("answer", ())), tuple(sent.get("seen", ()))
-    if len(who) != len(seen):
-        raise ValueError(who)
     question = question_of({name: values[0] for name, values in sent.items()})
-    given, comment = tuple(sent.get("points", ())), sent.get("comment", [""])[0]
-    return FormMarks(question=question, who=who, seen=seen, points=given, comment=comment)
+    who, seen, given = (tuple(sent.get(name, ())) for name in ("answer", "seen", "points"))
+    return FormMarks(question=question, who=who, seen=seen, points=given, comment=sent["comment"][0])
+
+
+def _refuse_contradiction(question: QuestionId, who: str, marks: list[FormMarks]) -> None:
+    """A form of an answer names it and its question a second time; a list of suggestions names its question, or none.
+
+    Raises:
+        RefusedFormError: they differ.
+    """
+    named = question != QuestionId("", "", "")
+    if (who and not named) or any(
+        (named and each.question != question) or who not in ("", each.who[0]) for each in marks
+    ):
+        message = "This form is of one answer and about another"
+        raise access.RefusedFormError(message)

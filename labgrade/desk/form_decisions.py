@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped
+from labgrade.desk.access import RefusedFormError, plain
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, points, say
@@ -42,20 +43,24 @@ class FormMarks:
     points: tuple[str, ...]
     comment: str
 
+    def __post_init__(self) -> None:
+        if not self.who or len(self.who) != len(self.seen):
+            message = f"This form has {len(self.who)} names and {len(self.seen)} versions"
+            raise RefusedFormError(message)
+
     @classmethod
     def from_json(cls, text: str) -> FormMarks:
         """What `as_json` made.
 
         Raises:
-            ValueError: it is something else.
+            RefusedFormError: it is something else.
         """
-        plain = json.loads(text)
-        try:
-            who, seen, given_points = (tuple(map(str, plain[name])) for name in ("who", "seen", "points"))
-            question = QuestionId(*map(str, plain["question"]))
-            return cls(question=question, who=who, seen=seen, points=given_points, comment=str(plain["comment"]))
-        except (TypeError, KeyError) as error:
-            raise ValueError(str(error)) from error
+        found = plain(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
+        who, seen, given_points, question = (tuple(found[name]) for name in ("who", "seen", "points", "question"))
+        if len(question) != len(fields(QuestionId)):
+            message = "This row is of no question"
+            raise RefusedFormError(message)
+        return cls(question=QuestionId(*question), who=who, seen=seen, points=given_points, comment=found["comment"])
 
     def as_json(self) -> str:
         """The mark as the value of a field."""
@@ -83,6 +88,7 @@ class Decider:
         Raises:
             OutdatedError: something changed since the page was made.
             NoPointsError: points that can't be given.
+            RefusedFormError: an answer is named twice.
             UsageError: nothing could be written.
         """
         now = self._live.snapshot()
@@ -92,6 +98,9 @@ class Decider:
         if not made:
             message = "no answer was chosen"
             raise NoPointsError(message)
+        if len({ruling.place for ruling, _ in made}) < len(made):
+            message = "This form names an answer twice"
+            raise RefusedFormError(message)
         try:
             decisions.add(self._live.folder, made)
         except UsageError as error:
@@ -110,10 +119,14 @@ class Decider:
         """Keep a second mark of what another person decided; the points stay as they are.
 
         Raises:
+            RefusedFormError: it is about several.
             OutdatedError: it is decided otherwise by now, or marked a second time.
             NoPointsError: points that can't be given.
             UsageError: nothing could be written.
         """
+        if len(asked.who) > 1:
+            message = "One answer at a time is marked a second time"
+            raise RefusedFormError(message)
         now = self._live.snapshot()
         for ruling, _ in self._rulings(now, asked):
             before = now.in_force(ruling.place)
@@ -187,7 +200,7 @@ class Decider:
             UsageError: nothing could be written.
         """
         rows = self.last(self._live.snapshot())
-        if tuple(row.number for row in rows) != tuple(numbers):
+        if not rows or tuple(row.number for row in rows) != tuple(numbers):
             message = "your last mark is another one by now; nothing was taken back"
             raise OutdatedError(message)
         decisions.take_back(self._live.folder, rows, by=self.by, reason=TAKEN_BACK)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
+from labgrade.core.errors import UsageError
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, MarkerQueue, NotHereError, link, question_of
@@ -13,7 +15,7 @@ from labgrade.desk.wording import PICTURE
 from labgrade.review import markers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from labgrade.desk.form_decisions import Decider
@@ -48,7 +50,7 @@ class Pages:
         here = self._questions.now()
         found = here.rows()
         left, suggested = sum(row.left for row in found), sum(row.suggested for row in found)
-        markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
+        self._lease(())  # lets go of the answer that was open
         page = self._render("queue.html", here.now, rows=found, left=left, suggested=suggested, problem=problem)
         self._render_ahead(here.coming(None, None))
         return page
@@ -79,7 +81,7 @@ class Pages:
         question, group, place = here.found(query)
         if query.get("second"):
             return self._second(here, question, place, problem, typed)
-        held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
+        held = self._lease([each.place for each in group.answers])
         now, walk, ruling = here.now, here.walk(question), here.now.in_force(place)
         suggested = queue.suggestion(question, group, now)
         page = self._answer_page(
@@ -113,7 +115,7 @@ class Pages:
         """An answer that another person marked, without what they gave."""
         if place not in here.twice(question).open:
             raise NotHereError(self.following_second(question.id))
-        held = sorted(markers.lease(self._live.folder, [place], self.decider.by).values())
+        held = sorted(self._lease([place]).values())
         answers = (here.now.checks[place],)
         return self._answer_page(here, question, answers, typed, problem=problem, held=held, **_SECOND)
 
@@ -195,7 +197,7 @@ class Pages:
         """
         _, _, place = self._questions.now().found(query)
         number = query.get("number", "")
-        return self._pictures.png(place.submission, int(number) if number.isdecimal() else -1)
+        return self._pictures.png(place.submission, int(number) if re.fullmatch(r"\d{1,6}", number) else -1)
 
     def all_suggested(self, query: Mapping[str, str]) -> str:
         """Every answer to a question, or to all, that labgrade suggests a mark for, to be accepted at once.
@@ -249,7 +251,7 @@ class Pages:
         here = self._questions.now()
         found = here.questions.get(question)
         for place in here.open_second(found) if found is not None else ():
-            if not markers.lease(self._live.folder, [place], self.decider.by):
+            if not self._lease([place]):
                 return link("/answer", question, who=here.now.names.of(place.submission), second="1")
         return TOP
 
@@ -289,9 +291,16 @@ class Pages:
         """The page of the first of these that nobody else has begun to look at since; the top where there is none."""
         for walk, group in coming:
             places = [each.place for each in group.answers if each.place in here.now.waiting]
-            if not markers.lease(self._live.folder, places, self.decider.by):
+            if not self._lease(places):
                 return walk.to(group)
         return TOP
+
+    def _lease(self, places: Collection[Place]) -> Mapping[Place, str]:
+        """Keep these for this person, and say who looks at which of them; a full disk keeps no page from anybody."""
+        try:
+            return markers.lease(self._live.folder, places, self.decider.by)
+        except UsageError:
+            return {}
 
     def _render_ahead(self, coming: Iterable[tuple[Walk, AnswerGroup]]) -> None:
         """Have the next answers ready when they are asked for."""

@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
+from labgrade.core.subject import of_call
 from labgrade.core.task import CallForm, QuantityCall, TableType
 from labgrade.core.text import one_line
 from labgrade.diagnosis.explain import companion, layers_of
@@ -39,22 +40,17 @@ def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
     """The lines. `said` is a comment behind the call: what it gives and what is right."""
     module = form.file.rpartition("/")[2].removesuffix(".py")
     comment = f"  # {said}" if said else ""
-    call = f"{form.function}({', '.join(_given(subject)[name] for name in form.given)})"
+    own, files = of_call(form, subject)
+    known = {**_given(subject), **{name: repr(value) for name, value in {**own, **files}.items()}}
+    call = f"{form.function}({', '.join(known.get(name, name) for name in form.given)})"
     shown = call if "save_to" in form.given else f"print({call})"
     imported = f"from {module} import {form.function}"
     if not subject.model.startswith(GENERATED):
         return [imported, *(_layers(subject, form) or [""]), shown + comment]
     program: Any = subject.options["program"]
-    return [
-        "import torch",
-        "from torch import nn",
-        imported,
-        "",
-        *_classes(program),
-        *_model(program),
-        *_written(subject, form),
-        shown + comment,
-    ]
+    body = [*_classes(program), *_model(program), *_written(subject, form), shown + comment]
+    needs = ["import torch"] if any("torch." in line for line in body) else []
+    return [*needs, "from torch import nn", imported, "", *body]
 
 
 def expression(step: Mapping[str, Any]) -> str:

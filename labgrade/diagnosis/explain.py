@@ -54,6 +54,7 @@ _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(10**6, 2**20), "{}, in units of 2^20, read as millions"),
     (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
 )
+_SCALED = "Only a factor is wrong: look at the unit, and at what is counted several times, or left out as often."
 _OF_SEVERAL = ("without one layer", "without another")
 _Slip: TypeAlias = tuple[int, str]
 
@@ -71,13 +72,25 @@ def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle,
     check, subject = item.check, item.subject
     if not unexplained(verdict) or not isinstance(value, Number) or subject is None or check.measured:
         return verdict
-    found = explain(value, list(_truths(item, oracle, quantities)), next(iter(subject.input.shape), 1))
+    truths = list(_truths(item, oracle, quantities))
+    found = explain(value, truths, next(iter(subject.input.shape), 1))
     if len(found) != 1:
         return replace(verdict, fits=tuple(found)) if found else verdict
     said = found[0]
+    told = replace(verdict, facts={**verdict.facts, "explained": said})
     if check.hidden:
-        return replace(verdict, facts={**verdict.facts, "explained": said})
+        return told
+    if said in {_equal_to(says, _named(truth)) for truth in truths for _, says in _SCALES}:
+        return replace(told, hint=_SCALED)  # the factor itself would tell the value
     return replace(verdict, hint=f"{show(value.value)} is {said}")
+
+
+def _equal_to(says: str, what: str) -> str:
+    return f"equal to {says.format(what)}"
+
+
+def _named(truth: Truth) -> str:
+    return "the expected value" + (f" {truth.says}" if truth.says else "")
 
 
 def companions(item: Item, quantities: Registry) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
@@ -182,9 +195,9 @@ def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> list[str]:
             low, high = (got.value - got.half_unit) / scale, (got.value + got.half_unit) / scale
             for slip in base.between(low, high):
                 if slip is None:
-                    found += [f"equal to {says.format(base.name)} {each}" for each in _OF_SEVERAL]
+                    found += [f"{_equal_to(says, base.name)} {each}" for each in _OF_SEVERAL]
                 elif slip or says != "{}":
-                    found.append(f"equal to {says.format(base.name + slip)}")
+                    found.append(_equal_to(says, base.name + slip))
     return found
 
 
@@ -208,7 +221,7 @@ class _Base:
 
     def __init__(self, truth: Truth) -> None:
         self._total = truth.total
-        self.name = "the expected value" + (f" {truth.says}" if truth.says else "")
+        self.name = _named(truth)
         whole = bool(truth.layers) and sum(layer.value for layer in truth.layers) == truth.total
         layers = [layer for layer in truth.layers if layer.value] if whole else []
         self._slips: dict[int, str | None] = {0: ""}

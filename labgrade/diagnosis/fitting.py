@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.reading.plain_values import is_array, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
-from labgrade.core.task import InputSpec, TableOfType
+from labgrade.core.task import InputSpec, TableOfType, TableType
 from labgrade.core.text import excerpt
 from labgrade.judging.judge import explains_all, refuted
 from labgrade.values import Finding, Findings, Grid, Number, Row, Table
@@ -57,6 +57,9 @@ _IMAGE = 4  # dimensions
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
 
 
+_KINDS: Mapping[type, str] = {str: "text", list: "shape", tuple: "shape"}
+
+
 def typed(plain: object, kind: AnswerType | None) -> Value:
     """A value of labgrade's in its answer's type; where something is measured, in the type that it has by itself.
 
@@ -77,6 +80,8 @@ def typed(plain: object, kind: AnswerType | None) -> Value:
 def natural(plain: object) -> Value:
     """A number, text, shape, histogram, tensors, table without columns (texts), or findings (what they say).
 
+    Rows that say nothing are a table, of which the first column names each row.
+
     Raises:
         WrongTypeError: it is none of them.
     """
@@ -91,10 +96,20 @@ def natural(plain: object) -> Value:
             return as_value(plain, "shape")
         case list() if plain and all(isinstance(item, dict) and isinstance(item.get("says"), str) for item in plain):
             return Findings(found=tuple(_finding(item) for item in plain))
+        case list() if plain and all(isinstance(item, dict) and item for item in plain):
+            return as_value(plain, _table_type(plain), trusted=True)
         case list() if all(isinstance(item, str) for item in plain):
             return Table(rows=tuple(Row(name=item, cells={}) for item in plain))
     message = f"{what(plain)} can't be judged"
     raise WrongTypeError(message)
+
+
+def _table_type(rows: list[dict[str, Any]]) -> TableType:
+    """The type of a table by what stands in its rows."""
+    name, *others = dict.fromkeys(column for row in rows for column in row)
+    cells = {column: next((row[column] for row in rows if row.get(column) is not None), 0) for column in others}
+    kinds = {column: _KINDS.get(type(cell), "number") for column, cell in cells.items()}
+    return TableType(row=name, columns=kinds, sparse=True)
 
 
 def _finding(plain: dict[str, Any]) -> Finding:

@@ -13,18 +13,19 @@ from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import NoAnswer
-from labgrade.core.task import CallForm
+from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.fitting import typed
 from labgrade.judging.judge import judge
+from labgrade.spec import load
 from labgrade.truth.measure import UnfitError, files_given, original_file
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from labgrade.core.results import Answer, Answered, Submission
-    from labgrade.core.task import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
+    from labgrade.core.task import AnswerSpec, AnswerType, Check, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
     from labgrade.judging.other_answer import OtherAnswer
     from labgrade.spec.course import Course
@@ -99,10 +100,10 @@ class Trials:
         answer = self._answer(self.task.answers[self.check.answer], subject)
         if isinstance(answer, NoAnswer):
             return Trial(verdict=answer.verdict, origin=answer.origin)
-        judging, expect = self._grader.judging_of(self.task, self.check, subject, self._whole)
+        judging, expect = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         try:
             call = self.check.measured
-            value = judged_value(self._grader, self.task, call, subject, answer) if call else answer.value
+            value = judged_value(self._grader, self.task, call, self._own(subject), answer) if call else answer.value
         except UnfitError as error:
             return Trial(verdict=error.verdict, origin=answer.origin)
         return self._judged(value, answer.origin, judging, expect)
@@ -124,7 +125,9 @@ class Trials:
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = values_of_each(self._grader, form, self.check, questions)
         for value, subject in zip(values, subjects, strict=False):
-            yield self._judged(value, origin, *self._grader.judging_of(self.task, self.check, subject, self._whole))
+            yield self._judged(
+                value, origin, *self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
+            )
 
     def past(self, subjects: Sequence[SubjectSpec]) -> list[Trial | None]:
         """As `ahead`, past those on which the function raises or gives no value, for which there is None.
@@ -138,7 +141,7 @@ class Trials:
             return list(self.ahead(subjects))
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = obtain_some(questions, form, self._grader, past=True)
-        means = (self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects)
+        means = (self._grader.judging_of(self.task, self.check, self._own(each), self._whole) for each in subjects)
         return [
             None if value is None else self._judged(value, origin, *own)
             for value, own in zip(values, means, strict=False)
@@ -152,7 +155,7 @@ class Trials:
         """
         wanted = _called(self.task.answers[self.check.answer])
         (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
-        means = self._grader.judging_of(self.task, self.check, subject, self._whole)
+        means = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
         return [None if value is None else self._judged(value, origin, *means) for value in values]
 
@@ -215,13 +218,34 @@ class Trials:
         different = [each for each in wanted if each.expected is not None and each.expected != self.check.expected]
         return [Trials(self._grader, self.task, each, self._submission) for each in different]
 
+    def beside(self, source: Source, names: Collection[str]) -> list[Trials]:
+        """Those of other functions of these names in the same file, of this task or another one of its lab."""
+        asked = {name for name in names if name != source.function}
+        found = self._of_functions(self.task, source.file, asked)
+        if asked := asked - {name for name, _ in found}:
+            paths = [path for path in load.files(self._grader.course.specs) if path.parent.name == self.task.lab]
+            for read in load.read_all([path for path in paths if path.stem != self.task.id], self._grader.course):
+                found += self._of_functions(read.task, source.file, asked) if read.task is not None else []
+        return [trials for _, trials in found]
+
+    def _of_functions(self, task: Task, file: str, names: Collection[str]) -> list[tuple[str, Trials]]:
+        """The first check of each answer of a task that is one of these functions of a file."""
+        found: dict[str, tuple[str, Trials]] = {}
+        for check in task.checks:
+            forms = [each for each in task.answers[check.answer].forms if isinstance(each, CallForm)]
+            if len(forms) != 1 or forms[0].function not in names or code_file(forms[0], self._submission) != file:
+                continue
+            if isinstance(check.expected, QuantityCall) and check.measured is None and returns(forms[0]):
+                found.setdefault(check.answer, (forms[0].function, Trials(self._grader, task, check, self._submission)))
+        return list(found.values())
+
     def judged(self, value: Value, subject: SubjectSpec) -> Trial:
         """What the check says of a value that the function gave.
 
         Raises:
             FaultError: a failure of labgrade's.
         """
-        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, subject, self._whole))
+        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, self._own(subject), self._whole))
 
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
         """What the function of another answer returns for this subject; None where it returns nothing that fits."""
@@ -234,7 +258,7 @@ class Trials:
         Raises:
             FaultError: it can't be computed.
         """
-        return self._grader.oracle.value_if_any(source, subject)
+        return self._grader.oracle.value_if_any(source, self._own(subject))
 
     def content(self) -> str:
         """A digest of the files that the check's function may lie in."""
@@ -256,11 +280,17 @@ class Trials:
     def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answered:
         return obtain.obtain(self._question(_called(wanted), subject), self._grader)
 
+    def _own(self, subject: SubjectSpec) -> SubjectSpec:
+        """The subject with the task's own arguments, which a random network does not have."""
+        about = self.task.subject
+        lacks = about is not None and about.arguments and not subject.arguments
+        return replace(subject, arguments=about.arguments) if about is not None and lacks else subject
+
     def _question(self, called: AnswerSpec, subject: SubjectSpec | None) -> Question:
         return Question(
             wanted=called,
             submission=self._submission,
-            subject=subject,
+            subject=None if subject is None else self._own(subject),
             model=files_given(self._grader.oracle, called, subject, self._whole),
             live_only=True,
             limits=self._limits,

@@ -6,6 +6,7 @@ half a second longer over labgrade's specs, which every command reads.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,12 @@ def _is_among(value: Any, names: list[Any]) -> bool:
     return value in names if isinstance(value, str) else any(_same(value, each) for each in names)
 
 
+@functools.cache
+def _as_editors_do(pattern: str) -> re.Pattern[str]:
+    """A pattern of ECMAScript, whose `$` is the end alone; here it would also stand before a last line end."""
+    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
+
+
 def _has_twice(value: Any) -> bool:
     return any(_same(each, other) for index, each in enumerate(value) for other in value[:index])
 
@@ -116,7 +123,7 @@ _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
     "type": lambda value, wanted: not _is(value, wanted),
     "enum": lambda value, wanted: not _is_among(value, wanted),
     "const": lambda value, wanted: not _same(value, wanted),
-    "pattern": lambda value, wanted: isinstance(value, str) and re.search(wanted, value) is None,
+    "pattern": lambda value, wanted: isinstance(value, str) and _as_editors_do(wanted).search(value) is None,
     "minLength": lambda value, wanted: isinstance(value, str) and len(value) < wanted,
     "minItems": lambda value, wanted: isinstance(value, list) and len(value) < wanted,
     "maxItems": lambda value, wanted: isinstance(value, list) and len(value) > wanted,

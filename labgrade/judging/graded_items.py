@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from labgrade.judging.items import Item
 
 
+_WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
+
+
 class Book(Protocol):
     """Remembers what came of the checks of one task of one submission."""
 
@@ -75,6 +78,8 @@ def with_points(graded: Graded, item: Item) -> Graded:
     if shown is not None:  # only now: a rubric may change and leave what was judged as it is
         verdict = replace(verdict, rubric=shown.rubric) if once_met is None else verdict
         once_met = replace(once_met, rubric=shown.rubric) if once_met is not None else None
+    if item.check.reveal:
+        verdict = _revealed(verdict)
     return replace(
         graded,
         id=item.id,
@@ -89,6 +94,14 @@ def with_points(graded: Graded, item: Item) -> Graded:
         needs=item.check.needs,
         to_mark=shown,
     )
+
+
+def _revealed(verdict: Verdict) -> Verdict:
+    """The verdict on a wrong value with the expected one; of a table, with that of the first wrong row."""
+    right = next((fact for key, fact in verdict.facts.items() if key.partition(" ")[0] == "expected"), "")
+    if not right or verdict.outcome not in _WRONG:
+        return verdict
+    return replace(verdict, reason=f"{verdict.reason}; expected: {right}")
 
 
 def fault(reason: str) -> Verdict:

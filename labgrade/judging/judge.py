@@ -7,6 +7,7 @@ earns is earned.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.numerals.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
-from labgrade.core.task import AnswerValue, LiteralValue
+from labgrade.core.task import AnswerValue, LiteralValue, QuantityCall
 from labgrade.judging.other_answer import own_says
 from labgrade.judging.texts.row_names import left_in_order, named_in_order, with_types_named
+from labgrade.spec.in_full.slips import BESIDES
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
@@ -26,7 +28,7 @@ from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, wit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from labgrade.core.task import Alternative, Check, Plain, QuantityCall, RangeCredit, Source
+    from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
     from labgrade.values import Value
 
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
@@ -69,13 +71,14 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         # A unit of French and a number of German: who wrote it knows, and a person may.
         return replace(waits, facts=verdict.facts, suggestion=said if kind != _MILLIONS else None)
     known = _that_hold(check.misconceptions, elsewhere=elsewhere)
-    fitting = [each for each in known if _is_made(each, answer, expected, judging, expect)]
+    fitting = [by_share(each, answer, expected) for each in known if _is_made(each, answer, expected, judging, expect)]
+    fitting = _simplest(fitting)
     if fitting and len({each.says for each in fitting}) == 1:
         return speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
         verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
     for bounds in check.partly:
-        if isinstance(answer, Number) and _within(answer.value, bounds):
+        if isinstance(answer, Number) and _within(answer.written, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
     named = None if computed else named_in_order(answer, expected)
     return verdict if named is None else left_in_order(verdict, judge(check, named, judging, expect))
@@ -167,8 +170,31 @@ def follows(
         known = _named_as(expect(source), expected)
     except (NoSuchSlipError, UnfitError):
         return where_absent
+    if isinstance(known, Number) and isinstance(source, QuantityCall) and not known.value:
+        return False  # a slip that leaves nothing is none on this subject
     chosen = isinstance(source, AnswerValue)
     return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
+
+
+def _simplest(fitting: list[Alternative]) -> list[Alternative]:
+    """Those of several that fit which are no other one with something besides, for which there is no occasion then."""
+    said = {f"{each.says} {BESIDES}" for each in fitting}
+    return [each for each in fitting if not any(each.says.startswith(other) for other in said)]
+
+
+def by_share(known: Alternative, answer: Value, expected: Value | None) -> Alternative:
+    """A recognised value with the credit that is left where credit falls with how much of the work is right."""
+    if not known.by_share:
+        return known
+    return replace(known, credit=known.credit * share_of(answer, expected))
+
+
+def share_of(answer: Value, expected: Value | None) -> Fraction:
+    """How much of the work a number has, in tenths, from what is twice too much as from what is half of it."""
+    if not isinstance(answer, Number) or not isinstance(expected, Number) or answer.value * expected.value <= 0:
+        return Fraction(0)
+    less, more = sorted((answer.value, expected.value))
+    return Fraction(math.floor(10 * less / more + Fraction(1, 2)), 10)
 
 
 def _named_as(known: Value, expected: Value | None) -> Value:

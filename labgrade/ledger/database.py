@@ -26,7 +26,7 @@ _TRIES, _PAUSE_SECONDS = 10, 0.1
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def held(folder: Path, does: str = "is grading into", else_: str = "name another folder with --out") -> Iterator[None]:
     """Make the folder where it is not there, and keep other runs out of it; the system lets go when we end.
 
     Raises:
@@ -41,7 +41,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         if not _locked_soon(descriptor, folder):
             who = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another run"
-            message = f"{who} is grading into '{folder}': wait for its end, or name another folder with --out"
+            message = f"{who} {does} '{folder}': wait for its end, or {else_}"
             raise UsageError(message)
         with contextlib.suppress(OSError):  # who holds it is only said for people
             os.ftruncate(descriptor, 0)

@@ -26,8 +26,8 @@ from labgrade.core.task import AnswerValue, BuildForm, CallForm, QuantityCall, R
 from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
+from labgrade.files.external_data import beside
 from labgrade.spec import language
-from labgrade.subjects.onnx_files import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,6 +7,7 @@ Gradescope shows it to staff alone, and then shows no total to the student eithe
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.core import points, student_view
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """results.json of the first submission of a report, without a final newline."""
-    (submission, *_) = report.submissions
+    submission = _without_guesses(report.submissions[0])
     total = points.final_totals(submission)
     document: dict[str, Plain] = {
         "score": _number(total.final),
@@ -39,6 +40,11 @@ def render(report: Report) -> str:
         "tests": list(_tests(submission)),
     }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _without_guesses(submission: SubmissionReport) -> SubmissionReport:
+    tasks = [replace(task, checks=tuple(map(student_view.without_guesses, task.checks))) for task in submission.tasks]
+    return replace(submission, tasks=tuple(tasks))
 
 
 def _output(submission: SubmissionReport) -> str:

@@ -110,7 +110,7 @@ def _check(check: Graded) -> dict[str, Plain]:
 
 def _sentences(verdict: Verdict, *, bonus: bool = False) -> dict[str, Plain]:
     reason = summary.full_reason(verdict, bonus=bonus)
-    return {"reason": reason, "hint": summary.hint(verdict), "facts": dict(summary.facts(verdict))}
+    return {"reason": reason, "hint": summary.hint(verdict), "facts": dict(summary.facts(verdict, slips=True))}
 
 
 def _parts(said: dict[str, Plain], verdict: Verdict) -> dict[str, Plain]:

@@ -76,13 +76,17 @@ def render(report: Report, *, console: Console, others: int = 0) -> None:
 
 
 def _show(page: Page, submission: SubmissionReport, lines: int) -> None:
-    total = final_totals(submission)
-    terminal.heading(page, submission, total)
-    found = causes(submission.tasks)
-    below = _height(page, lambda dry: _below(dry, submission, total, found, shortened=bool(found)))
-    room = max(_LEAST, lines - below - _height(page, lambda dry: terminal.heading(dry, submission, total)))
+    total, found = final_totals(submission), causes(submission.tasks)
+
+    def above(page: Page) -> None:
+        terminal.heading(page, submission, total)
+        page.line(("do first: ", "dim"), (_first(submission, found, total), ""), hang=2)
+
+    below = _height(page, lambda dry: _below(dry, submission, shortened=bool(found)))
+    room = max(_LEAST, lines - below - _height(page, above))
+    above(page)
     shortened = _wrong(page, found, room)
-    _below(page, submission, total, found, shortened=shortened)
+    _below(page, submission, shortened=shortened)
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
@@ -104,7 +108,7 @@ def _key(task: TaskReport, check: Graded) -> tuple[str, ...]:
     verdict, kind = check.verdict, "bonus" if check.bonus else ""
     reason = full_reason(verdict)
     if verdict.outcome not in BROKEN and hint(verdict):
-        return (task.lab, task.id, kind, hint(verdict))
+        return (task.lab, task.id, kind, summary.cause(verdict))
     if verdict.outcome in BROKEN or len(reason) >= LONG_REASON:
         return (verdict.outcome, reason)
     return (task.lab, task.id, kind, "", check.id)
@@ -216,7 +220,7 @@ def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> N
     )
 
 
-def _below(page: Page, submission: SubmissionReport, total: Totals, found: Sequence[Cause], *, shortened: bool) -> None:
+def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
     """What is right, what is missing, what waits, and what it comes to."""
     began = [task for task in submission.tasks if missing_task(task) is None]
     right = [task for task in began if any(_is_right(check) for check in task.checks)]
@@ -237,8 +241,7 @@ def _below(page: Page, submission: SubmissionReport, total: Totals, found: Seque
     names = [f"{task.id} +{summary.points(task.not_shown)}" for task in began if task.not_shown and task not in right]
     if names:
         page.line((f"+ {NOT_SHOWN}, in points: {', '.join(names)}", "dim"), hang=2)
-    page.line(("do first: ", "dim"), (_first(submission, found, total), ""), hang=2)
-    terminal.total_line(page, submission, total)
+    terminal.total_line(page, submission, final_totals(submission))
 
 
 def _first(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:

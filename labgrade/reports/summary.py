@@ -121,13 +121,18 @@ def hint(verdict: Verdict) -> str:
     return "; ".join(filter(None, (seen, verdict.hint, *verdict.suggestions)))
 
 
+def cause(verdict: Verdict) -> str:
+    """What of a hint says what is wrong, which several checks may have in common."""
+    return _numbered(verdict.diagnosis.says) if verdict.diagnosis and verdict.diagnosis.says else hint(verdict)
+
+
 def diagnosed(found: Diagnosis) -> str:
     """What a function does, on which evidence, and what to change, in words for the student."""
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
         other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
-        seen = f"Your function does so on all {found.tried} networks on which it was called."
+        seen = f"So on all {found.tried} networks that were tried."
         if found.but:
             seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
@@ -157,8 +162,11 @@ def _few(words: Sequence[str]) -> str:
     return _listed([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
 
 
-def facts(verdict: Verdict) -> dict[str, str]:
-    """What staff see of a verdict, by its names."""
+def facts(verdict: Verdict, *, slips: bool = False) -> dict[str, str]:
+    """What staff see of a verdict, by its names; with `slips` also those that labgrade thought of, by their own names.
+
+    Those are for programs, and for who asks how a verdict came about.
+    """
     found = dict(verdict.facts)
     if verdict.fits:
         found["fits several misconceptions"] = " / ".join(verdict.fits)
@@ -166,13 +174,14 @@ def facts(verdict: Verdict) -> dict[str, str]:
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
-    for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)) if seen else ():
-        if _few(words) != _listed(words):
-            found[name] = _listed(words)
-    if seen and seen.fits:
-        found["may be"] = " / ".join(seen.fits)
-    if seen and seen.refuted:
-        found["is not"] = ", ".join(seen.refuted)
+    if seen and slips:
+        for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)):
+            if _few(words) != _listed(words):
+                found[name] = _listed(words)
+        if seen.fits:
+            found["may be"] = " / ".join(seen.fits)
+        if seen.refuted:
+            found["is not"] = ", ".join(seen.refuted)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
 
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.points import NOT_SHOWN, final_totals, totals
 from labgrade.core.results import people
@@ -41,15 +41,17 @@ LOOKS = {
     Outcome.FAULT: ("#", "#", "bold magenta"),
 }
 WORD = max(len(outcome) for outcome in Outcome)
-BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
-LONGEST_ADVICE = 240
+NAME = 2 + 2 + WORD + 2  # where the name of a check begins
+BODY = 6  # where what is said about it begins, so that it has room
 _PLAIN_NAME = re.compile(r"[\w.:/()',-]+(?: [\w.:/()',-]+){0,8}")  # of a file, which may stand in a row
 MOST_REMARKS = 5
 LONG_REASON = 60  # characters from which a reason is worth saying only once
 REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
 BROKEN = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
 _NONE = Fraction(0)
-ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
+Told: TypeAlias = "dict[str, tuple[str, str, tuple[str, ...]]]"  # causes, where each was told, and by which lines
+ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed", "tried", "seconds"})
+_MOST_SKIPPED = 3  # cases that are named where nothing was looked at
 
 
 def render(report: Report, *, console: Console, staff: bool) -> None:
@@ -69,12 +71,14 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = final_totals(submission)
     heading(page, submission, total)
+    page.paragraph("", indent=0, label="do first: ", own=_advice(submission, total))
     said: dict[str, tuple[str, str]] = {}
+    told: Told = {}
     alone, short = len(submission.tasks) == 1, False
     for task in submission.tasks:
         nothing = None if alone else missing_task(task)
         if nothing is None:
-            _task(page, _said_once(task, said), staff=staff)
+            _task(page, _said_once(task, said), told, staff=staff)
         else:
             _missing_task(page, task, nothing, first=not short)
         short = nothing is not None
@@ -83,9 +87,6 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     left(page, submission, Outcome.MISSING, "missing: ")
     left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
-    if not staff:
-        todo, why = _advice(submission, total)
-        page.paragraph(why, indent=0, label="do first: ", own=todo)
     total_line(page, submission, total)
 
 
@@ -134,12 +135,12 @@ def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None
         )
 
 
-def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
+def _task(page: Page, task: TaskReport, told: Told, *, staff: bool) -> None:
     page.blank()
     page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(spread(totals(task.checks)), "bold"), hang=4)
     said: set[str] = set()
     for check in folded(task.checks):
-        check_lines(page, check, staff=staff, said=said)
+        check_lines(page, _one_cause(task, check, told), staff=staff, said=said)
     if not staff:
         not_shown(page, task)
 
@@ -160,8 +161,24 @@ def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: 
         (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(spread(totals(task.checks)), "bold"), hang=4
     )
     page.line(
-        (f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=BODY, gutter=page.gutter
+        (f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=NAME, gutter=page.gutter
     )
+
+
+def _one_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
+    """The check without a cause that was told before, of this submission, and without the program that shows it."""
+    verdict, cause = check.verdict, hint(check.verdict)
+    if not cause:
+        return check
+    before = next((at for known, at in told.items() if cause in known), None)
+    if before is None:
+        told[cause] = (task.id, check.id, verdict.lines)
+        return check
+    where, name, lines = before
+    as_there = f"as for {name if where == task.id else f'{where} {name}'}"
+    short = as_there if len(as_there) < len(cause) else cause
+    left = () if verdict.lines == lines else verdict.lines
+    return replace(check, verdict=replace(verdict, hint=short, suggestions=(), diagnosis=None, lines=left))
 
 
 def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport:
@@ -187,7 +204,10 @@ def folded(checks: Iterable[Graded]) -> Iterator[Graded]:
         if len(cases) == 1:
             yield cases[0]
         else:
-            names = ", ".join(case.id.partition("[")[2].removesuffix("]") for case in cases)
+            named = [case.id.partition("[")[2].removesuffix("]") for case in cases]
+            if cases[0].verdict.outcome is Outcome.SKIPPED and len(named) > _MOST_SKIPPED:
+                named = [*named[: _MOST_SKIPPED - 1], f"{len(named) - _MOST_SKIPPED + 1} more"]
+            names = ", ".join(named)
             points, got = sum((case.points for case in cases), _NONE), sum((case.earned for case in cases), _NONE)
             yield replace(cases[0], id=f"{name}[{names}]", points=points, earned=got)
 
@@ -212,18 +232,18 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
     sign, style = mark(page, check)
     kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
     reason, below, helps = summary.reason(verdict, bonus=check.bonus), (*verdict.lines, *verdict.picture), hint(verdict)
-    short = verdict.outcome is Outcome.CORRECT and not (reason or below or helps)
-    short = short and _PLAIN_NAME.fullmatch(check.answer_from) is not None
+    right = verdict.outcome is Outcome.CORRECT  # else a file's name might say so
+    short = _PLAIN_NAME.fullmatch(check.answer_from) is not None  # so that it may stand in the row
     page.line(
         (sign, style),
         (check.id, ""),
         (f" ({', '.join(kinds)})" if kinds else "", "dim"),
-        (f"  from: {check.answer_from}" if short else "", "dim"),
+        (f"  from: {'' if right else page.gutter}{check.answer_from}" if short else "", "dim"),
         right=(
             f"{'?' if verdict.outcome in PENDING else summary.points(check.earned)} / {summary.points(check.points)}",
             style,
         ),
-        hang=BODY,
+        hang=NAME,
         gutter=page.gutter,
     )
     if reason:  # what is added to the verdict's own is the task's
@@ -259,17 +279,28 @@ def _quoted(page: Page, text: str, *, own: bool, label: str = "") -> None:
 
 
 def _facts(page: Page, verdict: Verdict) -> None:
-    """What staff sees: got, expected and the like on one line where the answer was not right, anything else below."""
+    """What staff see: what is expected and the like on one line where the answer was not right, anything else below."""
     found = facts(verdict)
-    ordinary = [f"{key} {fact}" for key, fact in found.items() if key in ORDINARY_FACTS]
-    if ordinary and verdict.outcome is not Outcome.CORRECT:
-        page.paragraph("; ".join(ordinary), indent=BODY, label="facts: ", style="dim")
+    ordinary: dict[str, list[str]] = {}
+    for key, fact in [*found.items()]:
+        name, _, of = key.partition(" ")
+        if name in ORDINARY_FACTS and (not of or "(" in of):
+            del found[key]
+            if verdict.outcome is not Outcome.CORRECT and not _is_told(name, fact, verdict):
+                ordinary.setdefault(of, []).append(f"{name} {fact}")
+    for of, parts in ordinary.items():
+        said = "; ".join(parts)
+        page.paragraph(f"{of}: {said}" if of else said, indent=BODY, label="facts: ", style="dim")
     for key, fact in found.items():
-        if key not in ORDINARY_FACTS:
-            label, said = (
-                ("", f"{key}: {fact}") if "(" in key else (f"{key}: ", fact)
-            )  # a row may have a student's name
-            page.paragraph(said, indent=BODY, label=label, style="dim")
+        label, said = ("", f"{key}: {fact}") if "(" in key else (f"{key}: ", fact)  # a row may have a student's name
+        page.paragraph(said, indent=BODY, label=label, style="dim")
+
+
+def _is_told(name: str, fact: str, verdict: Verdict) -> bool:
+    """Whether a fact is no news: what the reason says, what follows from it, or that nothing else is allowed."""
+    if name in ("expected", "off"):
+        return "; expected: " in verdict.reason
+    return (name == "got" and f"got {fact}" in verdict.reason) or (name == "allowed" and fact == "0")
 
 
 def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
@@ -285,15 +316,10 @@ def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str)
         page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
 
 
-def _advice(submission: SubmissionReport, total: Totals) -> tuple[str, str]:
-    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing. And why."""
-    first = next(iter(steps(submission)), None)
-    if first is None:
-        return ("nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"), ""
-    check = first.checks[0]
-    said = first.says or full_reason(check.verdict, bonus=check.bonus)
-    said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
-    return first_step(submission) + (": " if said else ""), said
+def _advice(submission: SubmissionReport, total: Totals) -> str:
+    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+    done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
+    return first_step(submission) or done
 
 
 def first_step(submission: SubmissionReport) -> str:

@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.did_you_mean import did_you_mean
-from labgrade.review.late import lateness, named
+from labgrade.core.text import named
+from labgrade.review.late import lateness
 from labgrade.review.roster import folded
 from labgrade.submissions.handed_in_at import A_WHILE
 from labgrade.submissions.names import bare, unpacked

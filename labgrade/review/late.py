@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import deducted, of_lab
 from labgrade.core.results import Deduction
+from labgrade.core.text import named
 from labgrade.review.decisions import points
 from labgrade.spec import lab as late_rules
 from labgrade.submissions import handed_in_at
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from labgrade.review.roster import Roster, Student
     from labgrade.spec.lab import Deadline
 
-_MOST_NAMED = 8
-_NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied: "
+_NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied; say 'handed_in' in the roster: "
 _UNSURE = (
     "late only by the times of files, which copying may have changed; where that is not so, say 'handed_in' in the "
     "roster: "
@@ -52,18 +52,16 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
     """How late something is that was handed in at a moment by these students."""
-    dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
-    due = max(dues, key=lambda each: each.astimezone(UTC))
+    due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)
-    share = late_rules.share(deadline.rule, days) if deadline.rule is not None else Fraction(0)
-    return Lateness(due=due, extended=due != deadline.due, days=days, share=share)
+    return Lateness(due=due, extended=due != deadline.due, days=days, share=late_rules.cost(deadline.rule, days))
 
 
-def named(names: list[str]) -> str:
-    """The first names of a list, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:_MOST_NAMED]) + more
+def due_for(deadline: Deadline, owners: Iterable[Student]) -> datetime:
+    """When the lab is due for these students: a group has the longest extension of its members."""
+    dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
+    return max(dues, key=lambda each: each.astimezone(UTC))
 
 
 def owners_of(submission: SubmissionReport, roster: Roster) -> tuple[Student, ...]:

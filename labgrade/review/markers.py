@@ -49,7 +49,7 @@ def lease(results: Path, places: Collection[Place], by: str) -> dict[Place, str]
     """
     now = time.time()
     with Ledger(results, write=True) as ledger, ledger.transaction():
-        ledger.write("DELETE FROM lease WHERE by = ? OR until < ?", by, now)
+        ledger.write("DELETE FROM lease WHERE by = ? OR NOT until BETWEEN ? AND ?", by, now, now + LEASE_SECONDS)
         held = {place: holder for place in places for (holder,) in ledger.rows(_HOLDER, *_values(place))}
         for place in places:
             if place not in held:
@@ -66,9 +66,11 @@ def held_by_others(results: Path, by: str) -> frozenset[Place]:
     Raises:
         UsageError: it can't be read.
     """
-    question = 'SELECT submission, lab, task, "check" FROM lease WHERE by != ? AND until >= ?'
+    now = time.time()
+    # What ends later than any lease from now on was begun before the clock was set back.
+    question = 'SELECT submission, lab, task, "check" FROM lease WHERE by != ? AND until BETWEEN ? AND ?'
     with Ledger(results) as ledger:
-        rows = ledger.rows(question, by, time.time())
+        rows = ledger.rows(question, by, now, now + LEASE_SECONDS)
     return frozenset(Place(submission=a, lab=b, task=c, check=d) for a, b, c, d in rows)
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import CUT_OFF, NOT_REACHED
+from labgrade.core.text import named
 from labgrade.reports import figures
 from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
 from labgrade.review.decisions import Place, points
-from labgrade.review.late import named
 from labgrade.review.marking import is_open
+from labgrade.submissions import standing as repositories
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Graded, SubmissionReport, TaskReport
     from labgrade.review.pseudonyms import Pseudonyms
     from labgrade.review.results import Whole
+    from labgrade.submissions.collected import Collection
 
 _MOST, _MOST_CAUSES = 5, 20
 
@@ -39,7 +41,20 @@ def standing(whole: Whole) -> list[Open]:
     """Everything that waits for a person, most pressing first. Empty where nothing does."""
     names = whole.names
     found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
-    return [each for each in found if each.count]
+    return [*(each for each in found if each.count), *collected_without(whole.collected)]
+
+
+def collected_without(found: Collection) -> list[Open]:
+    """The repositories that could not be taken in."""
+    return [
+        Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in repositories.waiting(found)
+    ]
+
+
+def collected_with(found: Collection) -> list[Open]:
+    """What is to be known about the repositories that were taken in, and those without work."""
+    rows = repositories.worth_a_look(found)
+    return [Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
 
 
 def worth_a_look(whole: Whole) -> list[Open]:
@@ -63,7 +78,7 @@ def worth_a_look(whole: Whole) -> list[Open]:
             remedy="" if len(refused) <= _MOST else f"all: labgrade export --results {whole.folder} --format markdown",
         ),
     )
-    return [each for each in found if each.count]
+    return [*(each for each in found if each.count), *(collected_with(whole.collected) if whole.key is None else ())]
 
 
 def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded]]:

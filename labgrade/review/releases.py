@@ -21,7 +21,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -121,15 +121,29 @@ def read(results: Path) -> dict[str, Release]:
     Raises:
         UsageError: they can't be read, or are not what was written.
     """
-    found = {}
+    return {each.submission: each for each in _all(results)}
+
+
+def history(results: Path, submission: str) -> list[Release]:
+    """All releases of a submission, oldest first.
+
+    Raises:
+        UsageError: they can't be read, or are not what was written.
+    """
+    return list(_all(results, submission))
+
+
+def _all(results: Path, only: str = "") -> Iterator[Release]:
     columns = "submission, by, at, reason, hidden_too, final, digest, view"
     if not database.exists(results):
-        return {}
+        return
     with Ledger(results) as ledger:
         question = f"SELECT {columns} FROM releases WHERE view IS NOT NULL ORDER BY number"  # noqa: S608
         for submission, by, at, reason, hidden_too, final, kept, packed in ledger.rows(question):
+            if only not in ("", submission):
+                continue
             text = _unpacked(packed, kept, submission)
-            found[submission] = Release(
+            yield Release(
                 submission=submission,
                 view=serialise.from_plain(json.loads(text), SubmissionReport),
                 final=Fraction(final),
@@ -139,7 +153,6 @@ def read(results: Path) -> dict[str, Release]:
                 at=at,
                 digest=kept,
             )
-    return found
 
 
 def add(results: Path, releases: Iterable[Release]) -> None:

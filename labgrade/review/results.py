@@ -18,6 +18,7 @@ from labgrade.review.pseudonyms import Pseudonyms, anonymised
 from labgrade.review.roster import Roster
 from labgrade.spec import course, load
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
+from labgrade.submissions import collected as collecting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -40,6 +41,11 @@ class Whole:
     decisions: Decisions = field(default_factory=Decisions)
     releases: Mapping[str, Release] = field(default_factory=dict)
     key: bytes | None = None
+
+    @cached_property
+    def collected(self) -> collecting.Collection:
+        """What `labgrade collect` knows of the repositories; nothing where none were collected."""
+        return collecting.read(self.folder / collecting.FOLDER)
 
     @cached_property
     def shown(self) -> Report:

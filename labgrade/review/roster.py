@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
+from labgrade.core.git_address import problem as address_problem
+from labgrade.core.text import one_line
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec.lab import MOMENT_LIKE, SPAN_LIKE, NoMomentError
@@ -29,6 +31,9 @@ _SAYS = {
     "name": "What the student is called.",
     "group": "What is handed in by one of a group is everybody's.",
     "email": "By which what was handed in is found, too.",
+    "login": "The account on the server of repositories, where it is not the id.",
+    "repository": "The address of the repository, where it is not as lab.yaml says.",
+    "document": "The address of the report, where it is written elsewhere.",
     "submission": "The folder or archive that is this student's, where no name tells.",
     "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
     "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
@@ -36,6 +41,9 @@ _SAYS = {
 }
 _STUDENT, _STAFF = "student", "staff"
 _WORDS = tuple(_SAYS)
+_NAMES = ("id", "submission")  # of what is handed in
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_UNSEEN_IN_IDS = _UNSEEN | {"Cf"}
 _OF_LAB = re.compile(r"extension[ :](?P<lab>.+)")
 _TEXT: Schema = {"type": "string", "minLength": 1}
 SCHEMA: Schema = {
@@ -70,6 +78,7 @@ SCHEMA: Schema = {
 class Student:
     """A student. `submission` is what their hand-in is called, where it is called neither by id, name nor group.
 
+    `login`, `repository` and `document` say where the work is, if it is collected from a server.
     `handed_in` is when, where staff know it better than the files. `extensions` are by lab; "" is any other.
     """
 
@@ -78,6 +87,9 @@ class Student:
     group: str = ""
     email: str = ""
     submission: str = ""
+    login: str = ""
+    repository: str = ""
+    document: str = ""
     handed_in: datetime | None = None
     extensions: Mapping[str, Extension] = field(default_factory=dict)
     mark: Mark | None = field(default=None, repr=False, compare=False)
@@ -221,7 +233,7 @@ def _bare_numbers(loaded: yaml.Loaded) -> Iterator[SpecFinding]:
 
 def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    heads = [head.strip() for head in next(reader, [])]
+    heads = [head.strip() for head in next(_cells(reader, file), [])]
     top = Mark(file, 1, 1)
     labs = {head: match["lab"].strip() for head in heads if (match := _OF_LAB.fullmatch(head))}
     found = [SpecFinding(top, _unknown(head)) for head in heads if head not in _WORDS and head not in labs and head]
@@ -233,7 +245,7 @@ def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
     if found:
         raise SpecError(found)
     line = reader.line_num
-    for cells in reader:
+    for cells in _cells(reader, file):
         start, line = Mark(file, line + 1, 1), reader.line_num
         row = {head: cell.strip() for head, cell in zip(heads, cells, strict=False) if head and cell.strip()}
         if not row:
@@ -241,6 +253,18 @@ def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
         given = {labs.get(head, ""): cell for head, cell in row.items() if head in labs or head == "extension"}
         said = {head: cell for head, cell in row.items() if head in _WORDS and head != "extension"}
         yield _StudentRow(said, given, {}, start)
+
+
+def _cells(reader: Any, file: str) -> Iterator[list[str]]:
+    """The lines of a table.
+
+    Raises:
+        SpecError: one of them is no line of a table.
+    """
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise SpecError([SpecFinding(Mark(file, reader.line_num, 1), f"this is no line of a table: {error}")]) from None
 
 
 def _delimiter(text: str) -> str:
@@ -256,7 +280,9 @@ def _unknown(head: str) -> str:
 
 def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecFinding]:
     ids: dict[str, _StudentRow] = {}
+    alike: dict[str, _StudentRow] = {}
     for row in rows:
+        yield from _names(row)
         who = row.said.get("id", "")
         if not who:
             yield SpecFinding(row.start, "this student has no 'id'")
@@ -264,15 +290,45 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
             yield SpecFinding(row.place("id"), _twice(who, earlier, row))
+        like = alike.setdefault(_looks(who), row)
+        if like is not earlier:
+            said = (
+                f"'{one_line(who)}' looks like '{one_line(like.said['id'])}' on line {like.start.line}, and is another"
+            )
+            yield SpecFinding(row.place("id"), f"{said}: two ids that only a computer tells apart; change one")
         if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
             yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
+        if (address := row.said.get("repository")) and (why := address_problem(address)):
+            yield SpecFinding(row.place("repository"), why)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
     for key, row in ids.items():
         if key in groups and key:
             place = groups[key].place("group")
             yield SpecFinding(place, f"a student has the id '{row.said['id']}', so no group can be called that, too")
+
+
+def _names(row: _StudentRow) -> Iterator[SpecFinding]:
+    """What can't be the name of a hand-in, and what can't be seen."""
+    for word, value in row.said.items():
+        unseen = _UNSEEN_IN_IDS if word in _NAMES else _UNSEEN
+        if any(unicodedata.category(each) in unseen and each not in "\t\n" for each in value):
+            yield SpecFinding(row.place(word), f"'{one_line(value)}' holds characters that can't be seen")
+        elif word in _NAMES and (set(value) & {"/", "\\", "\n"} or value.strip(".") == ""):
+            what = "an id" if word == "id" else "a hand-in"
+            message = (
+                f"'{one_line(value)}' is a path, and {what} has a name: without '/' and '\\', and not of dots alone"
+            )
+            yield SpecFinding(row.place(word), message)
+
+
+def _looks(text: str) -> str:
+    """A name without what people don't see, or not as a difference: case, widths of letters, joiners."""
+    seen = "".join(
+        each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) not in _UNSEEN_IN_IDS
+    )
+    return folded(unicodedata.normalize("NFKC", seen.casefold()))
 
 
 def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
@@ -285,15 +341,26 @@ def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
 
 def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     """What only one student, or one group, can have."""
-    for key in ("email", "submission"):
+    for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:
             value = row.said.get(key, "")
             first = seen.setdefault(folded(value), row) if value else row
-            same = key == "submission" and first.said.get("group") and first.said.get("group") == row.said.get("group")
+            same = (
+                key in ("submission", "repository")
+                and first.said.get("group")
+                and first.said.get("group") == row.said.get("group")
+            )
             if first is not row and not same and first.said.get("id") != row.said.get("id"):
                 other = f"'{first.said.get('id')}' (line {first.start.line})"
                 yield SpecFinding(row.place(key), f"the {key} '{value}' is that of {other}, too")
+    whose = {folded(row.said.get("id", "")): row for row in rows}
+    for row in rows:
+        value = row.said.get("submission", "")
+        found = whose.get(folded(value), row) if value else row
+        if found is not row and not (found.said.get("group") and found.said["group"] == row.said.get("group")):
+            said = f"the submission '{value}' is called by the id of another, on line {found.start.line}"
+            yield SpecFinding(row.place("submission"), said)
 
 
 def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:

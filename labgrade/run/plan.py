@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
-from labgrade.core.text import encodable
+from labgrade.core.text import encodable, named
 from labgrade.judging import variants
 from labgrade.ledger import course_key, database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.review import roster as rosters
-from labgrade.review.late import named
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
@@ -98,7 +97,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
 
     Raises:
         UsageError: there is no such submission; another run is at work; the ledger can't be used.
-        SpecError: a lab.yaml is wrong.
+        SpecError: a lab.yaml or the roster is wrong.
     """
     database.refuse_within(request.results, request.source)
     with (
@@ -106,7 +105,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
     ):
         names, grader = request.names or ("all",), found.root.resolve()
-        deadlines = load.deadlines(found.specs)
+        deadlines, roster = load.deadlines(found.specs), rosters.of_course(found.root)
         with Runner(secret=(request.results,)) as runner:
             offered = find.offer(request.source, names, Path(store), opening=runner.open, grader=grader)
             if not offered.names:
@@ -126,7 +125,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             decisions=decisions.read(request.results),
             specs=frozenset((path.parent.name, path.stem) for path in load.files(found.specs)),
             tasks=tasks,
-            roster=rosters.of_course(found.root),
+            roster=roster,
         )
 
 

@@ -30,6 +30,7 @@ from labgrade.judging.items import call_before, fresh_subject, items, same_sourc
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
+from labgrade.judging.tools import of_tool
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
@@ -222,8 +223,7 @@ class TaskGrading:
 
     def _verdict(self, item: Item, answer: Answered) -> Verdict:
         check, grader = item.check, self._grader
-        waits = isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL
-        if check.by_hand and waits:
+        if check.by_hand and (isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL):
             return by_hand.waiting(item, answer, partial(self._answer, live_only=False), self._right)
         if isinstance(answer, NoAnswer):
             return self._diagnoser.unanswered(answer, item) if self._explains else answer.verdict
@@ -246,6 +246,8 @@ class TaskGrading:
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
+        if seen is None and not (answer.computed and self._diagnoser.refutes(item)):
+            verdict = of_tool(verdict, value, item, grader.oracle, grader.course.quantities)
         return seen or self._by_itself(verdict, value, item, computed=answer.computed)
 
     def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:
@@ -272,9 +274,8 @@ class TaskGrading:
         if not verdict.hint:
             return self._told_apart(verdict, item)
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
-        if not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known):
-            return verdict
-        return replace(verdict, hint="")
+        made = not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known)
+        return verdict if made else replace(verdict, hint="")
 
     def _told_apart(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict, with the hint of the one slip, of several that fit, that the function makes elsewhere, too."""

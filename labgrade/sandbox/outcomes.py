@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import FaultError
-from labgrade.core.results import Execution
+from labgrade.core.execution import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
-from labgrade.sandbox.child.call import MODULE, MOST_NAMES
-from labgrade.sandbox.child.wire import NotPlainError, unpack_each
+from labgrade.sandbox.child.wire import MODULE, MOST_NAMES, NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
 from labgrade.sandbox.requests import CallRequest, ProgramRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.core.results import ExecutionStatus
-    from labgrade.core.task import Limits
+    from labgrade.core.execution import ExecutionStatus, Limits
     from labgrade.sandbox.host.child import Ending, Exit
     from labgrade.sandbox.requests import InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 
@@ -34,7 +32,7 @@ _SPAWNED = (
 )
 _TEXTS: dict[str, tuple[str, ...]] = {
     "raised": ("phase", "kind", "message", "where", "code", "inside"),
-    "unfit": ("problem",),
+    **dict.fromkeys(("unfit", "unconverted"), ("problem",)),
     "refused": ("problem", "where"),
 }
 
@@ -320,13 +318,13 @@ def in_words(
     """The status and the reason that the texts of an event come to."""
     if kind == "unfit":
         return "crashed", f"{call.function} {found['problem']}", None
+    if kind == "unconverted":  # a person looks, also where a student's code says so
+        return "fault", f"{call.function} returned what can't be converted here: {found['problem']}", None
     if kind == "refused":
         where = f"in {found['where']}, " if found["where"] else ""
         return "refused", f"{call.function} returned {where}{found['problem']}", None
-    reason = _raised(found, call)
-    if memory:
-        return "memory", f"{reason} (it may use {call.limits.memory / 1e6:,.0f} MB)", None
-    return "crashed", reason, None
+    allowed = f" (it may use {call.limits.memory / 1e6:,.0f} MB)" if memory else ""
+    return "memory" if memory else "crashed", _raised(found, call) + allowed, None
 
 
 def _raised(found: dict[str, str], call: CallRequest | ScriptRequest) -> str:

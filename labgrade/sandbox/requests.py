@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.core.arguments import GIVEN
-from labgrade.core.task import Limits
+from labgrade.core.execution import Limits
 from labgrade.sandbox.child.subject import needs_values, without_input
 from labgrade.subjects.networks import GENERATED
 from labgrade.subjects.options import FROZEN
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO, Any
 
-    from labgrade.core.results import ExecutionStatus
-    from labgrade.core.task import SubjectSpec
+    from labgrade.core.execution import ExecutionStatus
+    from labgrade.core.subject import Plain, SubjectSpec
 
 _OF_FUNCTIONS = frozenset({"call", "calls", "write"})
 _META = re.compile(rb"""["']meta\\?["']""")  # in a notebook with a backslash
@@ -34,7 +34,7 @@ class CallRequest:
     `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
     Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns. `attempt`:
     it may save other calls, and has less time than one of these: what does not end in it may be sound. `past`: of
-    several calls in one process those that raise do not end it.
+    several calls in one process those that raise do not end it. `written`: as in a CallForm.
     """
 
     folder: Path
@@ -48,6 +48,7 @@ class CallRequest:
     module: bool = False
     attempt: bool = False
     past: bool = False
+    written: Mapping[str, Plain] = field(default_factory=dict)
 
     @property
     def built(self) -> list[str]:
@@ -141,12 +142,14 @@ class InspectRequest:
     `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
     the same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with
     their parameters, the value is a list: of the artifact, then of these up to the first on which the function raises.
-    With `parts`, names of what lies `beside` by group, the function gets these in place of a path.
+    With `parts`, names of what lies `beside` by group, the function gets these in place of a path. `alone`:
+    it is one of few, for which a server that has loaded libraries is not worth its start.
     """
 
     file: Path
     function: str
     artifact: Path
+    alone: bool = False
     beside: Mapping[str, Path] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     several: Sequence[tuple[str, Mapping[str, object]]] = ()

@@ -7,28 +7,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
-from labgrade.core.results import Execution
-from labgrade.core.serialise import plain_subject
-from labgrade.core.task import Limits
+from labgrade.core.execution import Execution, Limits
+from labgrade.core.subject import Given, as_plain
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.job_folders import JobFolders
-from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, in_environment
+from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, alone, in_environment
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
-from labgrade.submissions.archive_records import OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from labgrade.core.task import SubjectSpec
+    from labgrade.core.subject import SubjectSpec
     from labgrade.sandbox.host.child import Ending
     from labgrade.sandbox.host.protection import Protection
     from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
@@ -102,13 +100,14 @@ class Runner:
 
         Never raises for what a student's code does; a failure of labgrade's has the status `fault`.
         """
-        unknown = sorted(set(request.given) - set(GIVEN))
+        own = Given(request, request.subject, request.model)
+        unknown = sorted(set(request.given) - {*GIVEN, *own.values})
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        wanted = {"given": list(request.given), "subject": plain_subject(request.subject) if request.subject else None}
-        model = f"{GIVEN_FOLDER}/{next(iter(request.model), '')}"
-        return self._call(request, "call", {"model": model}, wanted, {GIVEN_FOLDER: request.model})
+        subject, told = as_plain(request.subject) if request.subject else None, {"paths": own.paths(GIVEN_FOLDER)}
+        wanted = {"given": list(request.given), "subject": subject, "values": own.values}
+        return self._call(request, "call", told, wanted, {GIVEN_FOLDER: own.files})
 
     def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
         """What a function returns for each of several subjects with their files, as far as it returns.
@@ -117,11 +116,13 @@ class Runner:
         itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
         where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
         """
-        each = [plain_subject(subject) for subject, _ in subjects]
-        wanted = {"given": list(request.given), "subject": None, "each": each}
-        files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
-        models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
-        done = self._call(request, "calls", {"models": models, "past": request.past}, wanted, files)
+        each = [as_plain(subject) for subject, _ in subjects]
+        own = {f"{GIVEN_FOLDER}/{place}": Given(request, *each) for place, each in enumerate(subjects)}
+        values = [one.values for one in own.values()]
+        wanted = {"given": list(request.given), "subject": None, "each": each, "values": values}
+        paths = [one.paths(folder) for folder, one in own.items()]
+        told, files = {"paths": paths, "past": request.past}, {folder: one.files for folder, one in own.items()}
+        done = self._call(request, "calls", told, wanted, files)
         fit = done.status == "returned" and not (request.attempt and (done.printed or done.seeded))
         return done.value if fit and isinstance(done.value, list) else []
 
@@ -175,37 +176,34 @@ class Runner:
         given, by name.
         """
         given = request.built
-        subject = plain_subject(request.subject) if given and request.subject is not None else None
+        subject = as_plain(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
-        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, wanted, several=False)
+        return self._writes(request, [(values, Given(request, request.subject, request.model))], wanted, several=False)
 
     def write_each(
         self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path], SubjectSpec]]
     ) -> list[Any]:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
-        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
         built = request.built
-        wanted = {"given": built, "subject": None, "each": [plain_subject(own) for *_, own in each]} if built else None
-        done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
+        wanted = {"given": built, "subject": None, "each": [as_plain(own) for *_, own in each]} if built else None
+        own = [(values, Given(request, subject, model)) for values, model, subject in each]
+        done = self._writes(request, own, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
     def _writes(
         self,
         request: CallRequest,
-        each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]],
-        given: Mapping[str, Mapping[str, Path]],
+        each: Sequence[tuple[Mapping[str, object], Given]],
         wanted: Mapping[str, Any] | None,
         *,
         several: bool,
     ) -> Execution:
-        folders = [place.removeprefix(GIVEN_FOLDER).lstrip("/") for place in given]
-        paths = [
-            str(PurePosixPath(folder, next(iter(model)))) if model else ""
-            for folder, (_, model) in zip(folders, each, strict=True)
-        ]
+        folders = [f"{GIVEN_FOLDER}/{place}" if several else GIVEN_FOLDER for place in range(len(each))]
+        placed = list(zip(folders, each, strict=True))
+        given = {folder: own.files for folder, (_, own) in placed}
         arguments = {
             "given": list(request.given),
-            "subjects": [[dict(values), path] for (values, _), path in zip(each, paths, strict=True)],
+            "subjects": [[{**values, **own.values}, own.paths(at)] for at, (values, own) in placed],
             "several": several,
             "name": request.saved_as or SAVED_AS,
             "module": request.module,
@@ -288,7 +286,8 @@ class Runner:
             "several": [[name, dict(parameters)] for name, parameters in request.several],
             "parts": {name: list(places) for name, places in request.parts.items()},
         }
-        job = Job(kind="measure", server=str(file.parent), lay=lay, limits=request.limits, arguments=arguments)
+        server = alone(str(file.parent)) if request.alone else str(file.parent)
+        job = Job(kind="measure", server=server, lay=lay, limits=request.limits, arguments=arguments)
         return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
 
     def read(self, request: ReadRequest) -> Execution:
@@ -320,6 +319,8 @@ class Runner:
         Raises:
             FaultError: the sandbox can't be used.
         """
+        from labgrade.submissions.archive_records import OPENED
+
         size = source.stat().st_size if source.is_file() else 0
         limits = Limits(seconds=_OPEN_SECONDS + size / _OPENED_BYTES_A_SECOND, memory=_OPEN_MEMORY)
 

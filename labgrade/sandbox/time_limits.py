@@ -16,8 +16,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from labgrade.core.execution import Execution
 from labgrade.core.points import CUT_OFF
-from labgrade.core.results import Execution
 from labgrade.sandbox.requests import CallRequest, ProgramRun
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from labgrade.core.task import Limits
+    from labgrade.core.execution import Limits
     from labgrade.sandbox.requests import ProgramRequest, ScriptRequest
 
 Request = TypeVar("Request", "CallRequest", "ProgramRequest", "ScriptRequest")

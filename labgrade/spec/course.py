@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import UsageError
 from labgrade.spec import registry
-from labgrade.subjects import onnx_export
 from labgrade.subjects.importing import uncollected
 
 if TYPE_CHECKING:
@@ -17,28 +18,58 @@ if TYPE_CHECKING:
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
 KIT_START = "START.md"  # what a student reads first
 _CODE = ("checkers", "reference", "models")
-_OF_KIT = (".github", "specs", "subjects", *_CODE, KIT, KIT_START)  # no part of what is handed in
+_OF_KIT = (".github", ".gitlab-ci.yml", "specs", "subjects", *_CODE, KIT, KIT_START)  # no part of what is handed in
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Course:
-    """The folders that take part, read."""
+    """The folders that take part: each is read when it is first asked for. `roots` are those that hold code."""
 
     root: Path
     specs: Path
-    checkers: registry.Registry
-    quantities: registry.Registry
-    models: registry.Registry
+    roots: tuple[Path, ...]
+
+    @functools.cached_property
+    def checkers(self) -> registry.Registry:
+        """The functions of the folders `checkers/`."""
+        return self._read("checker", "checkers")
+
+    @functools.cached_property
+    def quantities(self) -> registry.Registry:
+        """The functions of the folders `reference/`."""
+        return self._read("quantity", "reference")
+
+    @functools.cached_property
+    def models(self) -> registry.Registry:
+        """The functions of the folders `models/`."""
+        return self._read(registry.MODEL, "models")
+
+    def _read(self, kind: str, name: str) -> registry.Registry:
+        with uncollected():
+            return registry.read(kind, tuple(base / name for base in self.roots))
+
+    def quantity(self, name: str) -> registry.Entry:
+        """The quantity of a name, for which one file is read in place of all.
+
+        Raises:
+            UsageError: there is none.
+        """
+        found = registry.one(name, tuple(base / "reference" for base in self.roots))
+        return found or look_up(name, self.quantities.entries, "quantity")
 
     @property
     def model_names(self) -> tuple[str, ...]:
         """All that a subject's `model` may be: the zoo's, and those of the folders `models/`, also as ONNX files."""
+        from labgrade.subjects import onnx_export
+
         own = [each for name in self.models.entries for each in (name, name + onnx_export.SUFFIX)]
         return tuple(sorted([*onnx_export.models(), *own]))
 
     def network(self, model: str) -> registry.Entry | None:
         """The function of `models/` that builds a model, or its ONNX file; None for the zoo's."""
-        return self.models.entries.get(model.removesuffix(onnx_export.SUFFIX))
+        from labgrade.subjects.onnx_export import SUFFIX
+
+        return self.models.entries.get(model.removesuffix(SUFFIX))
 
     def code_of(self, model: str) -> dict[str, str]:
         """The source of a network of `models/`, by file; nothing for the zoo's."""
@@ -74,12 +105,7 @@ def kit_course(folder: Path) -> Course | None:
     marker, specs = folder / KIT, folder / "specs"
     if marker.is_symlink() or not marker.is_file() or specs.is_symlink() or not specs.is_dir():
         return None
-    own = home()
-    return Course(
-        root=folder,
-        specs=specs,
-        **_registries((own,)),
-    )
+    return Course(root=folder, specs=specs, roots=(home(),))
 
 
 def without_kit(who: Submission) -> Submission:
@@ -119,7 +145,7 @@ def find_for(path: Path, named: Path | None) -> Course:
 
 
 def find(root: Path | None = None) -> Course:
-    """Read the course at `root`, by default labgrade's own.
+    """The course at `root`, by default labgrade's own.
 
     A course has a `specs/` folder; its `checkers/`, `reference/` and `models/`, where there are any, are added to
     labgrade's own.
@@ -127,20 +153,7 @@ def find(root: Path | None = None) -> Course:
     own = home()
     root = _root(root, own)
     roots = (own,) if root.resolve() == own.resolve() else (own, root)
-    with uncollected():
-        return Course(
-            root=root,
-            specs=root / "specs",
-            **_registries(roots),
-        )
-
-
-def _registries(roots: tuple[Path, ...]) -> dict[str, registry.Registry]:
-    return {
-        "checkers": registry.read("checker", tuple(base / "checkers" for base in roots)),
-        "quantities": registry.read("quantity", tuple(base / "reference" for base in roots)),
-        "models": registry.read(registry.MODEL, tuple(base / "models" for base in roots)),
-    }
+    return Course(root=root, specs=root / "specs", roots=roots)
 
 
 def folders(root: Path) -> tuple[Path, Path]:

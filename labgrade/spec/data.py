@@ -87,4 +87,6 @@ def with_inherited(case: Mapping[str, Any], main: Mapping[str, Any]) -> dict[str
     whole = {name: value for name, value in main.items() if name not in taken} | dict(case)
     if isinstance(case.get("config"), dict) and isinstance(main.get("config"), dict):
         whole["config"] = {name: value for name, value in main["config"].items() if name != "name"} | case["config"]
+    if isinstance(case.get("arguments"), dict) and isinstance(main.get("arguments"), dict):
+        whole["arguments"] = main["arguments"] | case["arguments"]
     return whole

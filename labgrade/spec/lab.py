@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.core.errors import SpecFinding
+from labgrade.core.git_address import problem as address_problem
 from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, POINTS, TEXT, UNTOLD, Kind, Word, ref
 
 if TYPE_CHECKING:
@@ -50,6 +51,31 @@ LATE: Schema = {
         },
     },
 }
+_PART: Schema = {"type": "string", "minLength": 1}
+COLLECT: Schema = {
+    "title": "collect",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "repository": {
+            "title": "an address of repositories such as 'ssh://git@gitlab.example.edu/nn26/{login}/lab2.git'",
+            "type": "string",
+            "minLength": 1,
+            "description": "Where each student's repository is: {login}, {id}, {group} and {lab} are filled in.",
+        },
+        "branch": {**_PART, "description": "The branch that counts; else the server's own choice."},
+        "folder": {**_PART, "description": "The folder of the repository that holds this lab; else all of it."},
+        "template": {**_PART, "description": "The repository that students began from: nothing of it is theirs."},
+        "document": {**_PART, "description": "A file of the repository that holds the link of the report."},
+        "hosts": {
+            "type": "array",
+            "items": _PART,
+            "description": "The only hosts that links may name, and to which a download may be sent on.",
+        },
+        "local": {"type": "boolean", "description": "Links may lead into the local network."},
+        "download": {**_PART, "description": "Behind a link, what makes it one of Markdown: `/download`."},
+    },
+}
 
 WORDS = (
     Word("title", TEXT, "What the lab is called, in a line.", required=True),
@@ -59,6 +85,7 @@ WORDS = (
     Word("packages", PACKAGES, "What its tasks need of pip."),
     Word("due", Kind(DUE), "When the lab is due, with a time zone."),
     Word("late", Kind(LATE), "What it costs to hand in later."),
+    Word("collect", Kind(COLLECT), "Where students' repositories are, and which commit counts.", for_staff=True),
     Word("on_request", FLAG, "Graded only where the lab or a task of it is named."),
     Word(
         HIDDEN_POINTS,
@@ -182,6 +209,17 @@ def days_late(due: datetime, handed_in: datetime, grace: timedelta) -> int:
     return days
 
 
+def last_moment(due: datetime, days: int, grace: timedelta) -> datetime:
+    """The last moment that is so many days late, and no more: what `days_late` counts, the other way round."""
+    moved = (due + days * _DAY).astimezone(UTC)
+    return max(moved, due.astimezone(UTC) + grace)
+
+
+def cost(rule: LateRule | None, days: int) -> Fraction:
+    """The share that is deducted after so many days; nothing without a rule."""
+    return share(rule, days) if rule is not None else Fraction(0)
+
+
 def share(rule: LateRule, days: int) -> Fraction:
     """The share that is deducted after so many days: at most the cap, or all where `after_cap` says so."""
     whole = rule.per_day * days
@@ -207,6 +245,10 @@ def _findings(loaded: Loaded, data: dict[str, Any]) -> Iterator[SpecFinding]:
         yield SpecFinding(loaded.key_mark(("late",)), "'late' needs 'due': say when the lab is due")
     if isinstance(late, dict):
         yield from _rule_findings(loaded, late)
+    collect = data.get("collect")
+    for key in ("repository", "template"):
+        if isinstance(collect, dict) and isinstance(text := collect.get(key), str) and (why := address_problem(text)):
+            yield SpecFinding(loaded.mark(("collect", key)), why)
 
 
 def _rule_findings(loaded: Loaded, late: dict[str, Any]) -> Iterator[SpecFinding]:

@@ -55,6 +55,7 @@ _SUBJECT = (
     Word("seed", SEED, "Draws the weights; 0 unless given."),
     Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
     Word("inputs", OTHERS, "In place of `input`, where the model takes several: a list, each as `input`."),
+    Word("arguments", OTHERS, "Further values by name, for calls and quantities: `{sparsity: 0.5, data: ./x.npz}`."),
 )
 _CHECK = (
     Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),
@@ -125,8 +126,8 @@ _CHECK = (
     Word(
         "reveal",
         FLAG,
-        "Of a table that is not right, the student's report shows each cell that was handed in beside the expected "
-        "one; not for hidden checks.",
+        "Of a value that is not right, the student's report shows the expected one, of a table each cell beside the "
+        "one that was handed in; not for hidden checks.",
         for_people=True,
     ),
     Word(
@@ -349,6 +350,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     QuantityCall: (
         Word("quantity", OTHERS, "A function of reference/ by name: `labgrade list quantities`.", required=True),
         Word("with", kinds.CONVENTIONS, "The conventions: keyword-only parameters of the quantity."),
+        Word("times", kinds.WHOLE, "The number so many times, such as `times: 2`."),
         Word(
             "published",
             Kind({}),

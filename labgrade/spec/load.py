@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import unicodedata
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.core.results import LabText
 from labgrade.core.task import Limits, Task
+from labgrade.core.text import one_line
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
@@ -24,7 +26,7 @@ from labgrade.subjects.importing import uncollected
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from fractions import Fraction
 
     from labgrade.core.task import Schema
@@ -80,7 +82,10 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
 
     Raises:
         UsageError: there is no such lab or task; the message offers the closest.
+        SpecError: two are called alike.
     """
+    if alike := list(_alike(files(course.specs))):
+        raise SpecError(alike)
     if lab is None and not names:
         usual = usual_labs(course)
         return [path for path in files(course.specs) if path.parent in usual]
@@ -134,7 +139,7 @@ def begins(start: str, name: str) -> bool:
     return bool(start) and name.startswith(start) and not name[len(start) - 1 : len(start) + 1].isdigit()
 
 
-def folder_findings(paths: Iterable[Path]) -> list[SpecFinding]:
+def folder_findings(paths: Sequence[Path]) -> list[SpecFinding]:
     """What is wrong with the files around tasks: a name that is never found, a lab without its lab.yaml."""
     found = []
     for path in paths:
@@ -144,7 +149,20 @@ def folder_findings(paths: Iterable[Path]) -> list[SpecFinding]:
             found.append(SpecFinding(Mark(shown, 1, 1), message))
         if not lab.is_file():
             found.append(SpecFinding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
-    return found
+    return [*found, *_alike(paths)]
+
+
+def _alike(paths: Iterable[Path]) -> Iterator[SpecFinding]:
+    """Labs, and tasks of a lab, whose names are one on some machines, and in some tables."""
+    named: dict[tuple[Path, str], Path] = {}
+    for path in dict.fromkeys(each for file in paths for each in (file.parent, file)):
+        key = path.parent, unicodedata.normalize("NFKC", path.name).casefold()
+        if (first := named.setdefault(key, path)) != path:
+            place = Mark(_shown(path if path.suffix == ".yaml" else path / "lab.yaml"), 1, 1)
+            message = (
+                f"'{one_line(path.name)}' differs from '{one_line(first.name)}' beside it only in case or encoding"
+            )
+            yield SpecFinding(place, f"{message}; rename one")
 
 
 def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:

@@ -55,7 +55,13 @@ def form(data: Any, spec_path: Path) -> Form:
     if "call" in data:
         file, _, function = data["call"].partition(":")
         notebook = data.get("notebooks") == "accepted"
-        return CallForm(file=file, function=function, given=tuple(data["given"]), notebook=notebook)
+        given = [each if isinstance(each, str) else f"argument_{at}" for at, each in enumerate(data["given"], 1)]
+        written = {
+            name: each.get("literal") if isinstance(each, dict) else each
+            for name, each in zip(given, data["given"], strict=True)
+            if not isinstance(each, str)
+        }
+        return CallForm(file=file, function=function, given=tuple(given), written=written, notebook=notebook)
     if "run" in data:
         return _run_form(data, spec_path)
     return _read_form(data)
@@ -192,17 +198,22 @@ class _Parser:
         """The subject at a place; of a case, what it leaves out is the task's."""
         mark = self.loaded.mark(here)
         whole = with_inherited(data, main)
+        arguments = {name: self._argument(value) for name, value in whole.get("arguments", {}).items()}
+        found: dict[str, Any] = {"arguments": arguments, "mark": mark}
         if "config" in whole:
-            return SubjectSpec(model=CONFIG, options=whole["config"], input=InputSpec(shape=()), mark=mark)
-        found: dict[str, Any] = {name: whole[name] for name in ("model", "options") if name in whole}
+            return SubjectSpec(model=CONFIG, options=whole["config"], input=InputSpec(shape=()), **found)
+        found |= {name: whole[name] for name in ("model", "options") if name in whole}
         if "file" in whole:
             found["file"] = str((self.path.parent / whole["file"]).absolute())
         if "model" in whole:
             found["code"] = self.code_of(whole["model"])
         first, *further = map(_input, whole["inputs"] if "inputs" in whole else [whole["input"]])
-        return SubjectSpec(
-            **language.fields(SubjectSpec, whole), **found, input=first, further=tuple(further), mark=mark
-        )
+        return SubjectSpec(**language.fields(SubjectSpec, whole), **found, input=first, further=tuple(further))
+
+    def _argument(self, value: Any) -> Any:
+        """The value; a file beside the spec as its path."""
+        own = programs.beside_the_spec(value) if isinstance(value, str) else None
+        return value if own is None else self.path.absolute().parent / own
 
     def _check(self, data: Any, index: int, main: Mapping[str, Any]) -> Check:
         here = ("checks", index)
@@ -241,6 +252,7 @@ class _Parser:
                 source=self._source(item["value"], (*here, index, "value")),
                 **{"credit": credit, **language.fields(Alternative, item)},
                 known=(*here, index) in self.loaded.slips,
+                by_share=(*here, index) in self.loaded.shared,
                 mark=self.loaded.mark((*here, index)),
             )
             for index, item in enumerate(data.get(here[-1], []))
@@ -260,6 +272,7 @@ class _Parser:
             quantity=data["quantity"],
             parameters=data.get("with", {}),
             published=data.get("published"),
+            times=data.get("times", 1),
             mark=self.loaded.mark((*here, "published") if "published" in data else here),
         )
 

@@ -8,8 +8,8 @@ set, their annotations give the types, the first docstring line is the descripti
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
-import hashlib
 import importlib
 import re
 import sys
@@ -34,6 +34,7 @@ SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of i
 # What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table.
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
 COLUMN = "column"
+_TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -88,6 +89,8 @@ class Entry:
 
         `read`: as for `sources`. All functions of one file have one digest.
         """
+        import hashlib
+
         digest = hashlib.sha256()
         for file in sorted(self.sources(read)):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -98,6 +101,11 @@ class Entry:
         others = sorted(self.sources() - {self.file})
         folder = self.file.parent
         return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in (self.file, *others)}
+
+    def imports(self, library: str, read: dict[Path, list[Path]] | None = None) -> bool:
+        """Whether the function's file, or what that imports from the same folder, ever imports a library."""
+        wanted = re.compile(rf"^[ \t]*(?:import|from)[ \t]+{library}\b", re.MULTILINE)
+        return any(wanted.search(_TYPING.sub("", file.read_text(encoding="utf-8"))) for file in self.sources(read))
 
     def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
         """The files that the function depends on: its own, and those of the same folder that it imports.
@@ -154,6 +162,21 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
     wrong = ((entry, slips.problem(entry, entries)) for entry in entries.values())
     findings += (SpecFinding(Mark(str(entry.file), entry.line, 1), said) for entry, said in wrong if said)
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
+
+
+def one(name: str, folders: tuple[Path, ...]) -> Entry | None:
+    """The function of a name, where one file alone seems to define it; None where all have to be read to know."""
+    here = re.compile(rf"^(?:async\s+)?def\s+{re.escape(name)}\b", re.MULTILINE)
+    files = [file for folder in folders for file in folder.glob("[!_]*.py") if here.search(_text(file))]
+    if len(files) != 1:
+        return None
+    with contextlib.suppress(SyntaxError, SpecError):
+        return next((each for each in _functions(files[0]) if each.name == name), None)
+    return None
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 def _unfit_for_models(file: Path, found: list[Entry]) -> Iterator[SpecFinding]:
@@ -357,4 +380,6 @@ def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
 
 
 def _short_digest(text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(text.encode()).hexdigest()[:8]

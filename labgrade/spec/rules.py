@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecFinding
 from labgrade.core.points import PLACES
+from labgrade.core.task import SCALAR_KINDS
 from labgrade.spec import rules_form, rules_subject, rules_type
 from labgrade.spec.data import answers_of, is_number, listed, mapping, rows, sources
 from labgrade.values import show
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _LAYER = "linear/layer.onnx"
 _EXCLUDES = ("cases", "by_hand")
+_REVEALED = (*SCALAR_KINDS, "histogram")  # the types of which a line can say what is expected; of a table its rows do
 
 
 def findings(loaded: Loaded, course: Course) -> list[SpecFinding]:
@@ -187,8 +189,8 @@ class _Finder:
             return
         if check.get("hidden") is True:
             self._find(path, "a hidden check reveals nothing; take out 'reveal' or 'hidden'", key=True)
-        elif "type" in answer and "table" not in mapping(answer["type"]):
-            self._find(path, "'reveal' shows a table beside the expected one, and this answer is none", key=True)
+        elif "type" in answer and answer["type"] not in _REVEALED and "table" not in mapping(answer["type"]):
+            self._find(path, "'reveal' shows the expected value, and of such an answer none is written", key=True)
 
     def _required_parameters(self, checker: object, path: Path) -> None:
         if not isinstance(checker, str) or checker not in self.course.checkers.entries:

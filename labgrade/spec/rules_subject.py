@@ -6,10 +6,12 @@ import ast
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.core.arguments import ALL
 from labgrade.core.did_you_mean import offer
 from labgrade.core.errors import SpecFinding
-from labgrade.core.programs import TORCHSCRIPT
+from labgrade.core.programs import TORCHSCRIPT, beside_the_spec, is_inside
 from labgrade.core.task import ARTIFACT_KINDS
+from labgrade.core.text import one_line
 from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, subjects_of, with_inherited
 from labgrade.subjects import catalogue, onnx_export
 
@@ -31,6 +33,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     for path, message in (
         *_subjects(data, main, FilePath(loaded.file).parent),
         *_given(data),
+        *_arguments(data, main, FilePath(loaded.file).parent),
         *_artifacts(data),
         *_quantities(data, main, course),
     ):
@@ -42,8 +45,8 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
 
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
     for place, name in enumerate(listed(data.get("files"))):
-        if isinstance(name, str) and not (folder / name).is_file():
-            yield ("files", place), f"there is no file '{name}' beside the spec"
+        if isinstance(name, str) and (problem := _beside_problem(name, folder)):
+            yield ("files", place), problem
     if main and not any(word in main for word in WHICH):
         yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, 'handed_in', or a 'config'"
     places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]
@@ -58,8 +61,15 @@ def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> I
             yield path, "a task is about configs or about models, not both"
         yield from _inputs(subject, path)
         file = subject.get("file")
-        if isinstance(file, str) and not (folder / file).is_file():
-            yield (*path, "file"), f"there is no file '{file}' beside the spec"
+        if isinstance(file, str) and (problem := _beside_problem(file, folder)):
+            yield (*path, "file"), problem
+
+
+def _beside_problem(name: str, folder: FilePath) -> str:
+    """Why this is no file beside the spec; "" where it is one. A kit copies it to students, by its name."""
+    if not is_inside(name.removeprefix("./")) or not name.isprintable():
+        return f"'{one_line(name)}' leads out of the spec's folder; name a file that lies in it"
+    return "" if (folder / name).is_file() else f"there is no file '{name}' beside the spec"
 
 
 def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
@@ -95,18 +105,50 @@ def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield ("answers", name, "from", index, "run", "given"), message
             path = ("answers", name, "from", index, "given")
             for place, word in enumerate(listed(mapping(form).get("given"))):
-                if word == "model_path" and False in files:
-                    yield (
-                        (*path, place),
-                        "'model_path' needs a subject that is an ONNX file, such as a zoo model's .onnx",
-                    )
-                about = {"config" in subject for subject in subjects}
-                if word == "config" and False in about:
-                    yield (*path, place), "'config' needs a subject that is one: 'config: {layers: 12, ...}'"
-                elif word != "config" and True in about:
-                    yield (*path, place), f"'{word}' is of a model, and the subject is a config; give 'config'"
-                if word in _IN_MEMORY and True in files:
-                    yield (*path, place), f"'{word}' needs a subject in memory; of an ONNX file, give 'model_path'"
+                if isinstance(word, str) and not _is_own(word, subjects):
+                    for message in _argument(word, subjects, files):
+                        yield (*path, place), message
+
+
+def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> Iterator[str]:
+    """What is wrong with one of labgrade's own arguments where these are the subjects."""
+    if word not in ALL:
+        yield f"no argument is called '{word}'{offer(word, _known(subjects))}"
+        return
+    about = {"config" in subject for subject in subjects}
+    if word == "model_path" and False in files:
+        yield "'model_path' needs a subject that is an ONNX file, such as a zoo model's .onnx"
+    if word == "config" and False in about:
+        yield "'config' needs a subject that is one: 'config: {layers: 12, ...}'"
+    elif word != "config" and True in about:
+        yield f"'{word}' is of a model, and the subject is a config; give 'config'"
+    if word in _IN_MEMORY and True in files:
+        yield f"'{word}' needs a subject in memory; of an ONNX file, give 'model_path'"
+
+
+def _is_own(word: str, subjects: list[dict[str, Any]]) -> bool:
+    """Whether each subject has an argument of this name, or a config that holds it."""
+    own = [{**mapping(each.get("config")), **mapping(each.get("arguments"))} for each in subjects]
+    return word not in ALL and bool(own) and all(word in each for each in own)
+
+
+def _known(subjects: list[dict[str, Any]]) -> list[str]:
+    own = [name for each in subjects for word in ("config", "arguments") for name in mapping(each.get(word))]
+    return list(dict.fromkeys((*own, *ALL)))
+
+
+def _arguments(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
+    """Arguments of the task's own that are called as labgrade's are, or name a file that is not there."""
+    places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]
+    for path, subject in places:
+        for name, value in mapping(subject.get("arguments")).items():
+            here = (*path, "arguments", name)
+            if name in ALL:
+                yield here, f"'{name}' is one of labgrade's own arguments: call it otherwise"
+            if isinstance(value, str) and value.startswith("./"):
+                own = beside_the_spec(value)
+                if own is None or not (folder / own).is_file():
+                    yield here, f"there is no file '{value}' beside the spec"
 
 
 def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -153,6 +195,7 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
         yield from _measured(mapping(check.get("measured")), (*path, "measured"), course, alone=not main)
         subjects = [with_inherited(case, main) for _, case in rows(check, path, "cases")] or [main]
         calls = [(place, call, subjects) for place, call in _calls(check, path)]
+        yield from _left_open(check, path, subjects, course)
         calls += [
             ((*place, "expected"), mapping(row.get("expected")), [with_inherited(row, main)])
             for place, row in rows(check, path, "beside")
@@ -196,6 +239,19 @@ def _measured(call: dict[str, Any], path: Path, course: Course, *, alone: bool) 
 
 def _calls(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     return ((place, source) for place, source in sources(check, path) if isinstance(source.get("quantity"), str))
+
+
+def _left_open(
+    check: dict[str, Any], path: Path, subjects: list[dict[str, Any]], course: Course
+) -> Iterator[tuple[Path, str]]:
+    """The parameters that a quantity needs, and that neither the spec nor the arguments of each subject give."""
+    for place, call in (*_calls(check, path), ((*path, "measured"), mapping(check.get("measured")))):
+        entry = course.quantities.entries.get(str(call.get("quantity")))
+        given = [{*mapping(call.get("with")), *mapping(each.get("arguments"))} for each in subjects]
+        named = [name for name, each in entry.parameters.items() if each.required] if entry is not None else []
+        if needed := [name for name in named if not all(name in each for each in given)]:
+            example = ", ".join(f"{name}: ..." for name in needed)
+            yield place, f"quantity '{call['quantity']}' needs 'with: {{{example}}}'"
 
 
 def _takes(call: dict[str, Any], course: Course) -> str:

@@ -88,7 +88,12 @@ def lab_schema() -> Schema:
 def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
     subject, networks = _of_a_subject(), _networks(course.models)
     drawn = {**subject, **{word: _or_each(subject[word]) for word in ("model", "input")}}
-    given: Schema = {"title": "argument", "enum": list(given_names)}
+    value: Schema = {"if": {"type": "object"}, "then": _words("a literal", LiteralValue)}
+    given: Schema = {
+        "title": "argument",
+        "description": f"{', '.join(given_names)}; arguments; values.",
+        **value,
+    }  # names: see `rules_subject`
     return {
         "model": {"title": "model", "enum": list(course.model_names)},
         "subject": {**_object("a subject", SubjectSpec, **drawn), **_with_input(["input"]), **networks},
@@ -99,7 +104,7 @@ def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
         "hand_in": _hand_in(),
         "type": _type(),
         "form": _form(),
-        "given": {"type": "array", "minItems": 1, "uniqueItems": True, "items": given},
+        "given": {"type": "array", "minItems": 1, "items": given},
         "check": _check(course.quantities),
         "beside": {**_object("a row of 'beside'", Comparison, **subject), **_with_input([])},
         "checker": _named("checker", course.checkers),
@@ -135,13 +140,14 @@ def _of_a_subject() -> dict[str, Schema]:
     one: Schema = {"if": {"type": "object"}, "then": _object("an input", InputSpec), "else": SHAPE.schema}
     return {
         "model": {"$ref": "#/$defs/model"},
-        "config": _config(),
+        "config": _named_data("a config"),
         "options": {
             "type": "object",
             "properties": {key: _or_each(each) for key, each in properties("options").items()},
         },
         "input": one,
         "inputs": _list(one),
+        "arguments": _named_data("arguments"),
     }
 
 
@@ -174,14 +180,14 @@ def _networks(entries: Registry) -> Schema:
     }
 
 
-def _config() -> Schema:
-    """Plain data by name: what a quantity that takes a `config`, and a function that is given it, get as a dict."""
+def _named_data(title: str) -> Schema:
+    """Plain data by name: a config, which functions and quantities get as a dict, or arguments of their own."""
     plain: Schema = {"type": ["number", "string", "boolean", "array", "object"]}
     return {
-        "title": "a config",
+        "title": title,
         "type": "object",
         "minProperties": 1,
-        "propertyNames": {"title": "name in a config", "type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+        "propertyNames": {"title": f"name in {title}", "type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
         "additionalProperties": plain,
     }
 
@@ -350,10 +356,8 @@ def _quantity(entries: Registry) -> Schema:
             {
                 "if": {"properties": {"quantity": {"const": name}}, "required": ["quantity"]},
                 "then": {
-                    "properties": {"with": _parameters(f"quantity '{name}'", entries, name)},
-                    **(
-                        {"required": ["with"]} if any(p.required for p in entries.get(name).parameters.values()) else {}
-                    ),
+                    # what a task's own `arguments` say need not be said here: see `rules_subject`
+                    "properties": {"with": _parameters(f"quantity '{name}'", entries, name) | {"required": []}},
                 },
             }
             for name in names

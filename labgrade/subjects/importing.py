@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PACKAGE, _UTILS = "torch._dynamo", "torch._dynamo.utils"
+_SHAPES = "torch.fx.experimental.symbolic_shapes"
 _MARK = "__dynamo_disable"  # where torch keeps the wrapped function
 
 
@@ -78,12 +79,88 @@ def _module_of_frame(what: object) -> types.ModuleType | None:
 
 
 @contextlib.contextmanager
+def without_symbols() -> Iterator[None]:
+    """Keep `torch.fx.experimental.symbolic_shapes` from being loaded for sizes that are plain numbers.
+
+    Loading it takes a third of the CPU of importing torch: all of sympy. The first addition on the meta device does so,
+    to ask whether a size is a symbol. What asks for another part of it, or about a symbol, gets the real one.
+    """
+    if _SHAPES in sys.modules:
+        yield
+        return
+    stand_in = sys.modules[_SHAPES] = _PlainSizes(_SHAPES)
+    try:
+        yield
+    finally:
+        if sys.modules.get(_SHAPES) is stand_in:
+            del sys.modules[_SHAPES]
+
+
+class _PlainSizes(types.ModuleType):
+    """What torch's shape functions ask about sizes, where these are numbers; for all else the real module is loaded."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # such as a path, for which tools that look at all modules ask
+            raise AttributeError(name)
+        return getattr(self._real(), name)
+
+    def _real(self) -> types.ModuleType:
+        if sys.modules.get(_SHAPES) is self:
+            del sys.modules[_SHAPES]
+        return importlib.import_module(_SHAPES)
+
+    def expect_true(self, a: Any, skip: int = 0) -> Any:
+        """Whether it holds."""
+        return a if isinstance(a, bool) else self._real().expect_true(a, skip)
+
+    def guard_or_false(self, a: Any) -> Any:
+        """Whether it holds."""
+        return a if isinstance(a, bool) else self._real().guard_or_false(a)
+
+    def guard_or_true(self, a: Any) -> Any:
+        """Whether it holds."""
+        return a if isinstance(a, bool) else self._real().guard_or_true(a)
+
+    def statically_known_true(self, x: Any) -> Any:
+        """Whether it holds."""
+        return x if isinstance(x, bool) else self._real().statically_known_true(x)
+
+    def guarding_hint_or_throw(self, a: Any) -> Any:
+        """The number."""
+        return a if type(a) in (bool, int) else self._real().guarding_hint_or_throw(a)
+
+    def has_guarding_hint(self, a: Any) -> Any:
+        """Whether it is known."""
+        return type(a) in (bool, int) or self._real().has_guarding_hint(a)
+
+    def is_nested_int(self, s: Any) -> Any:
+        """Whether it is the length of a nested tensor, which is a symbol."""
+        return type(s) is not int and self._real().is_nested_int(s)
+
+    def sym_eq(self, x: Any, y: Any) -> Any:
+        """Whether they are equal."""
+        plain = all(type(each) is int for each in (*x, *y)) if isinstance(x, tuple) and isinstance(y, tuple) else False
+        return x == y if plain else self._real().sym_eq(x, y)
+
+    def sym_or(self, x: Any, *others: Any) -> Any:
+        """Whether one of them holds."""
+        plain = all(isinstance(each, bool) for each in (x, *others))
+        return any((x, *others)) if plain else self._real().sym_or(x, *others)
+
+    def sym_and(self, x: Any, *others: Any) -> Any:
+        """Whether all of them hold."""
+        plain = all(isinstance(each, bool) for each in (x, *others))
+        return all((x, *others)) if plain else self._real().sym_and(x, *others)
+
+
+@contextlib.contextmanager
 def without_dynamo() -> Iterator[None]:
     """Keep `torch._dynamo` from being loaded; nothing happens where it is loaded already.
 
     Loading it takes more CPU than importing torch: sympy and the whole compiler. torchvision's import loads it for one
     function, and so does the first batch norm or `cat` on the meta device, which only wants itself left uncompiled.
-    What asks for another part of it gets an ImportError, and nothing of the stand-in is left behind.
+    What asks for another part of it, as checkpointing does, gets the real one, which is loaded then; what imports a
+    part of it by its name gets an ImportError. Nothing of the stand-in is left behind.
     """
     if _PACKAGE in sys.modules:
         yield
@@ -94,20 +171,37 @@ def without_dynamo() -> Iterator[None]:
         left_alone.append(function)
         return function
 
-    package, utils = types.ModuleType(_PACKAGE), types.ModuleType(_UTILS)
+    package, utils = _StandIn(_PACKAGE), types.ModuleType(_UTILS)
     package.__path__ = []
     vars(package)["disable"] = disable
     vars(utils)["is_compile_supported"] = _is_compile_supported
-    stand_ins = {_PACKAGE: package, _UTILS: utils}
+    package.instead_of = stand_ins = {_PACKAGE: package, _UTILS: utils}
     sys.modules.update(stand_ins)
     try:
         yield
     finally:
-        for name in stand_ins:
-            del sys.modules[name]
+        _take_away(stand_ins)
         for function in left_alone:
             if hasattr(function, _MARK):
                 delattr(function, _MARK)
+
+
+class _StandIn(types.ModuleType):
+    """A package that gives way to the real one as soon as it is asked for what it has not."""
+
+    instead_of: dict[str, types.ModuleType]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what imports and inspects modules asks each of them for such names
+            raise AttributeError(name)
+        _take_away(self.instead_of)
+        return getattr(importlib.import_module(_PACKAGE), name)
+
+
+def _take_away(stand_ins: dict[str, types.ModuleType]) -> None:
+    for name, each in stand_ins.items():
+        if sys.modules.get(name) is each:
+            del sys.modules[name]
 
 
 def _is_compile_supported(device_type: str) -> bool:

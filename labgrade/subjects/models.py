@@ -104,7 +104,8 @@ class Subject:
     def on_meta(self) -> tuple[torch.nn.Module, Any]:
         """The model in eval mode and its input, without memory: shapes are right, values do not exist.
 
-        Built anew at each call, so that a caller may change what it gets.
+        Built anew at each call, so that a caller may change what it gets. A network that can't be built or moved there
+        comes with values, and its input, too: one of which a part is traced while it is built.
 
         Raises:
             ValueError: for an unknown model or option, or a shape that is none.
@@ -113,11 +114,12 @@ class Subject:
 
         self._check_inputs()
         build = self._builder()
-        with _without_memory(), _without_initialisation():
-            module = build()
-        return module.to("meta").eval(), self._inputs(
-            lambda shape, dtype, **_: torch.empty(shape, dtype=dtype, device="meta")
-        )
+        try:
+            with _without_memory(), _without_initialisation():
+                module = build().to("meta").eval()
+        except (AssertionError, RuntimeError, TypeError):  # torch's, where a constructor computes with its weights
+            return self._made()
+        return module, self._inputs(lambda shape, dtype, **_: torch.empty(shape, dtype=dtype, device="meta"))
 
     def with_weights(self) -> tuple[torch.nn.Module, Any]:
         """The model in eval mode with its seeded weights, and its input, on the CPU. Remembered: change neither.
@@ -168,18 +170,22 @@ class Subject:
 
     @functools.cached_property
     def _real(self) -> tuple[torch.nn.Module, Any]:
+        self._check_inputs()
+        made = self._made()
+        vars(self)["_built"] = _state(*made)
+        return made
+
+    def _made(self) -> tuple[torch.nn.Module, Any]:
+        """The module with its weights, and its input, built anew."""
         import torch
 
-        self._check_inputs()
         build = self._builder()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
             _unsettle_norms(module)
-        made = module.eval(), self._inputs(_drawn)
-        vars(self)["_built"] = _state(*made)
-        return made
+        return module.eval(), self._inputs(_drawn)
 
     def _described(self) -> list[dict[str, Any]]:
         """Each input: shape, fill, seed, dtype and below."""
@@ -265,12 +271,14 @@ def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, 
 def _keep_signal(module: torch.nn.Module) -> None:
     """Draw the weights of convolutions with variance 2 / fan_in: behind a ReLU as much comes out as goes in.
 
-    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10.
+    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10. One that says `own_weights` keeps what the
+    network's own code gave it.
     """
     from torch import nn
 
     for layer in module.modules():
-        if isinstance(layer, nn.modules.conv._ConvNd):  # noqa: SLF001 - the common base of all convolutions
+        kind = nn.modules.conv._ConvNd  # noqa: SLF001 - the common base of all convolutions
+        if isinstance(layer, kind) and not getattr(layer, "own_weights", False):
             fan_in = layer.weight[0].numel()
             layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
 

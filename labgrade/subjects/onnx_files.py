@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
-import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.files.cache import Cache, key_of
-from labgrade.subjects import onnx_export
+from labgrade.files.external_data import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,11 +17,6 @@ if TYPE_CHECKING:
 
     # Has a file written: where, and which subject, as plain data.
     Make = Callable[[Path, Mapping[str, Any]], None]
-
-_BESIDE = (".data", ".bin", ".weight", ".weights", ".pb")
-_MOST_BESIDE = 1000
-_LONGEST_NAME = 250
-_ENTRY = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")  # a key, then its value's length
 
 
 class OnnxFiles:
@@ -55,6 +48,8 @@ class OnnxFiles:
         """What a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
+        from labgrade.subjects import onnx_export
+
         sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in onnx_export.sources(subject.model)]
         return key_of(plain, sources, self._versions)
 
@@ -67,36 +62,6 @@ class OnnxFiles:
                     digest.update(hashlib.file_digest(reader, "sha256").digest())
             self._digests[known] = digest.hexdigest()
         return self._digests[known]
-
-
-def beside(path: Path) -> dict[str, Path]:
-    """The files that look like a model's external data or that it names, by their places in its folder; no links."""
-    found = {file.name: file for file in sorted(path.parent.iterdir())[:_MOST_BESIDE] if file.suffix in _BESIDE}
-    found |= {name: path.parent / name for name in _named(path)}
-    folder = path.parent.resolve()
-    return {
-        name: file
-        for name, file in found.items()
-        if file != path and file.is_file() and file.resolve() == folder / name  # no link on the way
-    }
-
-
-def _named(path: Path) -> list[str]:
-    """The places below its folder that an ONNX file names for its external data, without parsing the file."""
-    if not path.is_file() or not path.stat().st_size:
-        return []
-    names: dict[str, None] = {}
-    with path.open("rb") as reader, mmap.mmap(reader.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        for entry in _ENTRY.finditer(content):
-            low, high = (*entry[1], 0)[:2]
-            length = (low & 0x7F) + (high << 7)
-            name = content[entry.end() : entry.end() + min(length, _LONGEST_NAME)].decode(errors="replace")
-            place = PurePosixPath(name)
-            if place.parts and ".." not in place.parts and not place.is_absolute() and "\0" not in name:
-                names[str(place)] = None
-            if len(names) >= _MOST_BESIDE:
-                break
-    return sorted(names)
 
 
 def external_data(file: Path) -> set[str]:

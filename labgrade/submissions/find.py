@@ -13,7 +13,7 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Submission
 from labgrade.core.text import encodable, one_line
-from labgrade.submissions import archives, folders, names
+from labgrade.submissions import archives, collected, folders, names
 from labgrade.submissions.names import bare, owner
 from labgrade.submissions.store import DamagedError, Store
 
@@ -44,6 +44,9 @@ def find(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, g
     Raises:
         UsageError: there is no such source or submission; the message offers the closest name.
     """
+    if collected.is_one(source):
+        here = _collected(source, asked)
+        return Taken(submissions=tuple(here.take(each, store / f"{n}", opening) for n, each in enumerate(here.names)))
     there = _from_folder(source) if source.is_dir() else {}
     known, loose = (sorted(there), ()) if source.is_dir() else _from_archive(source, opening)
     wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
@@ -74,13 +77,17 @@ class Offered:
     doubts: tuple[str, ...] = ()
     folders: Mapping[str, _Sources] = field(default_factory=dict)
     unpacked: Mapping[str, Submission] = field(default_factory=dict)
+    collection: collected.Collection | None = None
 
     def take(self, name: str, store: Path, opening: Opening) -> Submission:
         """Take one of `names` into the folder `store`, which is not there yet."""
         if name in self.unpacked:
             return self.unpacked[name]
         own = Store(store)
-        _take_all(self.folders[name], own)
+        if self.collection is not None:
+            self.collection.take(name, own, opening)
+        else:
+            _take_all(self.folders[name], own)
         expand(own, opening)
         return _submission(name, own)
 
@@ -101,6 +108,8 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     Raises:
         UsageError: there is no such source or submission; the message offers the closest name.
     """
+    if collected.is_one(source):
+        return _collected(source, asked)
     if not source.is_dir():
         taken = find(source, asked, store, opening=opening)
         there = {each.name: each for each in taken.submissions}
@@ -119,6 +128,15 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     below = {(chosen[0], each.name): each.is_dir() for each in entries if each.name not in CLUTTER}
     doubts = _wrapped(source, known, below)
     return Offered(names=chosen, left_out=nobodys, doubts=doubts, folders={name: folders[name] for name in chosen})
+
+
+def _collected(source: Path, asked: Sequence[str]) -> Offered:
+    """What `labgrade collect` took in."""
+    found = collected.read(source)
+    wanted = [
+        name for each in asked for name in (found.names if each == "all" else [_match(source, each, found.names)])
+    ]
+    return Offered(names=tuple(dict.fromkeys(wanted)), collection=found)
 
 
 def _wrapped(source: Path, known: list[str], below: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
@@ -147,6 +165,7 @@ def names_in(source: Path, asked: Sequence[str] = (), *, opening: Opening) -> li
         UsageError: there is no such source.
     """
     there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source, opening)[0]
+    there = collected.read(source).names or there
     found = []
     for each in asked:
         with contextlib.suppress(UsageError):

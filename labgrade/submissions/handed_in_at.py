@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.results import CLUTTER
 from labgrade.core.text import one_line
-from labgrade.submissions import archives, folders, git
+from labgrade.submissions import archives, collected, folders, git
 from labgrade.submissions import names as platforms
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ _CREATED = re.compile(
 )
 _ATTEMPT = re.compile(r"_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?!\d)")
 _LATE = re.compile(r"^[^_]+_LATE_\d+_\d+_")
+CALLED_LATE = "Canvas calls it late"
+_DOWNLOADED_IN = timedelta(hours=1)  # how long Canvas takes to pack a class: it dates each file as it packs it
+OF_THE_DOWNLOAD = "the times of its files are those of the download from Canvas"
 _LARGEST_RECORD = 64 << 20
 _MOST_FILES = 100_000
 _MOST_ARCHIVES = 8
@@ -57,15 +60,26 @@ def moments(
     after `now` is not believed, nor what is older than 1990. `opening` opens archives and repositories.
     """
     latest = (now or datetime.now(UTC)) + A_WHILE
+    if collected.is_one(source):
+        told = collected.read(source)
+        return {name: Moment(at=at, by=by, remarks=more) for name in names for at, by, more in [told.moment(name)]}
     if not source.is_dir():
         evidence = _Evidence(opening, zone, {}, git.Around(opening))
-        packed = evidence.of_each(source)
+        packed, late = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
-        return {name: _first([(packed.get(name), by)], latest, evidence.remarks) for name in names}
+        return {
+            name: _first([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())]) for name in names
+        }
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
     around = git.Around(opening)
+    files = {name: [each for each in own if platforms.is_canvas(each.name)] for name, own in entries.items()}
+    several = sum(map(bool, files.values())) > 1
+    downloaded = several and _of_a_download([at for own in files.values() for at in _files(own)])
     return {
-        name: _Evidence(opening, zone, recorded, around).moment(name, entries.get(name, []), latest) for name in names
+        name: _Evidence(opening, zone, recorded, around, downloaded=downloaded).moment(
+            name, entries.get(name, []), latest
+        )
+        for name in names
     }
 
 
@@ -79,14 +93,23 @@ def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None
 class _Evidence:
     """What tells when one was handed in, and what of it could not be read: `remarks`."""
 
-    def __init__(self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime], around: git.Around) -> None:
+    def __init__(
+        self,
+        opening: Opening,
+        zone: tzinfo,
+        recorded: dict[str, datetime],
+        around: git.Around,
+        *,
+        downloaded: bool = False,
+    ) -> None:
         self._opening, self._zone, self._recorded, self._around = opening, zone, recorded, around
+        self._downloaded = downloaded  # what Canvas packed has the times of that
         self.remarks: list[str] = []
 
     def moment(self, name: str, own: list[Path], latest: datetime) -> Moment:
         """The moment of a submission, of which these entries are the own."""
         if any(_LATE.match(entry.name) for entry in own):
-            self.remarks.append("Canvas calls it late")
+            self.remarks.append(CALLED_LATE)
         return _first(self._told(name, own), latest, self.remarks)
 
     def _told(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
@@ -102,6 +125,9 @@ class _Evidence:
             _newest(at for file in packed[:_MOST_ARCHIVES] for _, at in self._dated(file)),
             "the newest file in its archive",
         )
+        if self._downloaded and all(platforms.is_canvas(entry.name) for entry in own):
+            self.remarks.append(OF_THE_DOWNLOAD)
+            return
         yield _newest(_files(own)), UNSURE
 
     def _committed(self, folder: Path) -> datetime | None:
@@ -110,14 +136,23 @@ class _Evidence:
             self.remarks.append(f"the repository in it tells no date: {commit.why}")
         return commit.at
 
-    def of_each(self, source: Path) -> dict[str, datetime]:
-        """The newest file of each submission in an archive of a class."""
+    def of_each(self, source: Path) -> tuple[dict[str, datetime], dict[str, list[str]]]:
+        """The newest file of each submission in an archive of a class, and what staff are told of some."""
         found: dict[str, datetime] = {}
-        for parts, at in self._dated(source):
+        said: dict[str, list[str]] = {}
+        dated = list(self._dated(source))
+        downloaded = _of_a_download([at for parts, at in dated if platforms.is_canvas(parts[0])])
+        for parts, at in dated:
             owned = platforms.owner(parts, is_file=True)
-            if owned is not None:
+            if owned is None:
+                continue
+            if _LATE.match(parts[0]):
+                said.setdefault(owned[0], []).append(CALLED_LATE)
+            if downloaded and platforms.is_canvas(parts[0]):
+                said.setdefault(owned[0], []).append(OF_THE_DOWNLOAD)
+            else:
                 found[owned[0]] = max(found.get(owned[0], at), at)
-        return found
+        return found, {name: list(dict.fromkeys(each)) for name, each in said.items()}
 
     def _dated(self, path: Path) -> Iterator[tuple[tuple[str, ...], datetime]]:
         """Each file of an archive with its time; as far as it can be read."""
@@ -130,6 +165,11 @@ class _Evidence:
         for parts, at in found:
             if not _is_clutter(parts):
                 yield parts, at if at.tzinfo is not None else at.replace(tzinfo=self._zone)
+
+
+def _of_a_download(times: list[datetime]) -> bool:
+    """Whether files of a class all have the time at which they were packed."""
+    return bool(times) and max(times) - min(times) <= _DOWNLOADED_IN
 
 
 def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:

@@ -111,6 +111,11 @@ def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...
     return (first[: -len(packed)], (first,)) if packed else None
 
 
+def is_canvas(entry: str) -> bool:
+    """Whether Canvas named it: `leeanna_12345_67890_hw.py`."""
+    return _CANVAS.match(entry) is not None
+
+
 def by_platform(entry: str) -> str:
     """What of an entry's name a platform wrote; Moodle's and Canvas's go on with the name of the student's own file.
 

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import shutil
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.arguments import TRANSFORMED
@@ -14,17 +15,16 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.core.text import excerpt
 from labgrade.files.cache import cache_folder
+from labgrade.files.external_data import beside
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
-from labgrade.subjects.onnx_files import beside
 from labgrade.subjects.provide import provide
-from labgrade.truth.oracle import parameters_of
+from labgrade.truth.parameters import parameters_of
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from labgrade.core.results import Answer, Execution, Submission
     from labgrade.core.task import AnswerSpec, Limits, QuantityCall, SubjectSpec
@@ -152,7 +152,9 @@ class Measurer:
     ) -> _Measurement:
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
-        files = _around(artifact)
+        given = {name: each for name, each in parameters.items() if isinstance(each, Path)}
+        parameters |= {name: f"{_ORIGINAL}/{name}/{path.name}" for name, path in given.items()}
+        files = {**_around(artifact), **{str(parameters[name]): path for name, path in given.items()}}
         content = _digest(files if artifact.parts else {artifact.path.name: artifact.path, **files})
         if original is not None:
             parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}

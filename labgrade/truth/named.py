@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.core.task import QuantityCall
+from labgrade.core.subject import QuantityCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     Ask: TypeAlias = Callable[[QuantityCall, SubjectSpec], object]
 
-_FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
+FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
 _ARGUMENTS = re.compile(r"TypeError: \w{0,80}\.?forward\(\) (?:missing|takes)")
 _LACKING = re.compile(r"KeyError: '(\w+)'")
+_UNCOUNTABLE = re.compile(r"UncountableError: (.*) \(", re.DOTALL)  # as a quantity says what it can't tell, and why
+_SAID = re.compile(r"ValueError: (.*) \(", re.DOTALL)
 _NOT_MADE = "could not be made: "
 
 
@@ -41,7 +43,7 @@ def why_broken(ask: Ask, subject: SubjectSpec) -> str:
     if subject.is_config or subject.is_onnx:
         return ""
     try:
-        ask(_FORWARD, subject)
+        ask(FORWARD, subject)
     except FaultError as error:
         return str(error).partition(f"failed on '{subject.model}': ")[2].rpartition(" (")[0]
     return ""
@@ -56,8 +58,11 @@ def _of_the_subject(ask: Ask, call: QuantityCall, subject: SubjectSpec, error: s
     if subject.is_config:
         lacking = _LACKING.search(error)
         if lacking is None:
-            return f"{error}; look at what the config says"
+            said = _SAID.search(error)
+            return f"'{call.quantity}': {said[1]}" if said else f"{error}; look at what the config says"
         return f"'{call.quantity}' needs '{lacking[1]}', and the config does not say it: add {lacking[1]}=..."
+    if refused := _UNCOUNTABLE.search(error):
+        return f"nobody can tell '{call.quantity}' of '{subject.model}': {refused[1]}"
     if _ARGUMENTS.search(error):
         return f"{error}; say --input once for each input of the network"
     why = error.partition(_NOT_MADE)[2].rpartition(" (")[0] if _NOT_MADE in error else why_broken(ask, subject)

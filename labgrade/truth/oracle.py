@@ -21,12 +21,12 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.files import process
 from labgrade.files.cache import Cache, KeptArrays, PackedArrays, cache_folder, unpacked, version_of
-from labgrade.subjects import models
 from labgrade.subjects.onnx_files import OnnxFiles
 from labgrade.truth.lent import Borrowed
+from labgrade.truth.parameters import parameters_of
 
 if TYPE_CHECKING:
     import socket
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labgrade.core.task import QuantityCall, SubjectSpec
-    from labgrade.spec.registry import Entry, Registry
+    from labgrade.spec.registry import Registry
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
 _EXPORTERS = (*_LIBRARIES, "onnxscript")
@@ -118,6 +118,10 @@ class Oracle:
         Raises:
             FaultError: the quantity could not be computed; names its file and line.
         """
+        found = self._value(call, subject)
+        return found * call.times if isinstance(found, int | float) and call.times != 1 else found
+
+    def _value(self, call: QuantityCall, subject: SubjectSpec) -> object:
         with self._one_at_a_time:
             key = self._key(call, subject)
             if key not in self._at_hand:
@@ -191,7 +195,7 @@ class Oracle:
         """
         try:
             with self._one_at_a_time:
-                return self._files_of(subject).path(subject, plain_subject(subject))
+                return self._files_of(subject).path(subject, as_plain(subject))
         except OSError as error:
             message = f"the file of '{subject.short_name}' can't be had: {error}"
             raise FaultError(message) from error
@@ -257,19 +261,24 @@ class Oracle:
         self.recalled = True
 
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
-        return self._key_of(call, subject) if subject.file else self._keys(call, subject)  # a file may change meanwhile
+        changes = subject.file or any(isinstance(each, Path) for each in subject.arguments.values())
+        return self._key_of(call, subject) if changes else self._keys(call, subject)  # a file may change meanwhile
 
     def _key_of(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
         if entry.file not in self._digests:
+            from labgrade.subjects import models
+
             own = b"".join(path.read_bytes() for path in models.SOURCES)
             self._digests[entry.file] = entry.source_digest(self._imports) + hashlib.sha256(own).hexdigest()
-        plain: object = plain_subject(subject)
+        plain: object = as_plain(subject)
         if subject.is_onnx:
-            plain = [plain, self._files.key(subject, plain_subject(subject))]
+            plain = [plain, self._files.key(subject, as_plain(subject))]
+        parameters = parameters_of(call, entry, subject)
+        files = {name: _content(value) for name, value in parameters.items() if isinstance(value, Path)}
         meaning = [
             call.quantity,
-            parameters_of(call, entry, subject),
+            {**parameters, **files},
             plain,
             self._digests[entry.file],
             self._versions,
@@ -279,14 +288,14 @@ class Oracle:
     def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
-        of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
+        of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": as_plain(subject)}
         self._start()
         arrays = Path(self._arrays.name) / "arrays.npz"
         reply = self._ask(
             {
                 "file": str(entry.file),
                 "name": entry.name,
-                "parameters": parameters_of(call, entry, subject),
+                "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
                 "arrays": str(arrays),
                 **of,
             }
@@ -368,9 +377,10 @@ def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
     return sum(each.nbytes for each in arrays.values())
 
 
-def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
-    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
-    own: dict[str, Any] = {}
-    if subject is not None and "input_shape" in entry.parameters and not subject.further:
-        own["input_shape"] = list(subject.input.shape)
-    return {**own, **call.parameters}
+def _content(path: Path) -> list[str]:
+    """What a file is known by: where it lies means nothing."""
+    return [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from labgrade.core.task import CONFIG
-from labgrade.spec.registry import read
+from labgrade.spec.registry import one, read
 from labgrade.subjects import models, onnx_export
-from labgrade.subjects.importing import quickly, without_dynamo
+from labgrade.subjects.importing import quickly, without_dynamo, without_symbols
 from labgrade.truth.lent import UP
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any]) -> Any:
     try:
-        with without_dynamo():
+        with without_dynamo(), without_symbols():
             return function(of, **parameters)
     except ImportError:  # a quantity that does need it, such as an export
         return function(of, **parameters)
@@ -147,7 +147,8 @@ def _settle(_: int) -> None:
 def _function(folder: Path, name: str) -> Callable[..., Any]:
     """A quantity by its name."""
     with quickly():
-        return _quantities(folder).get(name).load()
+        found = one(name, (folder,)) if not _function.cache_info().currsize else None
+        return (found or _quantities(folder).get(name)).load()
 
 
 @functools.cache

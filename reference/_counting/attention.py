@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .shapes import like
+from .shapes import UnsureError, alike, broadcast, like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,18 +15,43 @@ if TYPE_CHECKING:
     from .trace import CountedOperation, Shape
 
 
-def scaled_dot_product(
+def scaled_dot_product(  # noqa: PLR0913 - torch's signature
     add: Callable[..., CountedOperation],
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    *_: Any,
-    **__: Any,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,  # noqa: ARG001
+    is_causal: bool = False,  # noqa: FBT001, FBT002, ARG001
+    *,
+    scale: float | None = None,  # noqa: ARG001
+    enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(Q K^T / sqrt(E)) V: L S (E + Ev) multiply-accumulates a head. A mask saves none."""
-    out = (*query.shape[:-1], value.shape[-1])
-    _products(add, tuple(query.shape), key.shape[-2], value.shape[-1])
+    """softmax(Q K^T / sqrt(E)) V: L S (E + Ev) multiply-accumulates a head. A mask saves none.
+
+    What stands before length and features broadcasts, in each of the two products for itself; with `enable_gqa` each
+    head of keys and values is read by several of queries.
+    """
+    alike(query, key, value)
+    queries, keys, values = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    if min(len(queries), len(keys), len(values)) < 2 or queries[-1] != keys[-1] or keys[-2] != values[-2]:  # noqa: PLR2004
+        raise UnsureError
+    if enable_gqa:
+        keys, values = _for_all_heads(keys, queries), _for_all_heads(values, queries)
+    scores = (*broadcast(queries[:-2], keys[:-2]), queries[-2], keys[-2])
+    masked = scores if attn_mask is None else broadcast(scores, tuple(attn_mask.shape))
+    if masked[-2:] != scores[-2:]:
+        raise UnsureError
+    out = (*broadcast(masked[:-2], values[:-2]), queries[-2], values[-1])
+    macs = math.prod(scores) * queries[-1] + math.prod(out) * keys[-2]
+    _both_products(add, macs, queries, (keys[-2], values[-1]), masked, out)
     return like(query, out)
+
+
+def _for_all_heads(shape: Shape, queries: Shape) -> Shape:
+    if len(shape) < 3 or len(queries) < 3 or queries[-3] % shape[-3]:  # noqa: PLR2004
+        raise UnsureError
+    return (*shape[:-3], queries[-3], *shape[-2:])
 
 
 def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
@@ -55,7 +80,10 @@ def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
     **__: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """Projections of queries, keys and values (length, [batch,] features), attention by head, output projection."""
+    alike(query, key, value, out_proj_weight)
     length, batch = query.shape[0], tuple(query.shape[1:-1])
+    if static_k is not None or static_v is not None or not key.shape[:-1] == value.shape[:-1] == (key.shape[0], *batch):
+        raise UnsureError
     width = embed_dim_to_check
     for tensor, fixed in ((query, None), (key, static_k), (value, static_v)):
         if fixed is None:
@@ -63,11 +91,12 @@ def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
     source = key.shape[0] if static_k is None else static_k.shape[1]
     source += (bias_k is not None) + add_zero_attn
     heads = (*batch, num_heads, length, width // num_heads)
-    _products(add, heads, source, width // num_heads)
+    scores = (*heads[:-1], source)
+    _both_products(add, 2 * math.prod(scores) * heads[-1], heads, (source, heads[-1]), scores, heads)
     out = (*query.shape[:-1], out_proj_weight.shape[0])
     _projection(add, (*query.shape[:-1], width), out[-1], biased=out_proj_bias is not None)
-    scores = (length, source) if average_attn_weights else (num_heads, length, source)
-    return like(query, out), like(query, (*batch, *scores)) if need_weights else None
+    weights = (length, source) if average_attn_weights else (num_heads, length, source)
+    return like(query, out), like(query, (*batch, *weights)) if need_weights else None
 
 
 def _projection(add: Callable[..., CountedOperation], shape: Shape, width: int, *, biased: bool) -> None:
@@ -83,16 +112,10 @@ def _projection(add: Callable[..., CountedOperation], shape: Shape, width: int, 
     )
 
 
-def _products(add: Callable[..., CountedOperation], query: Shape, source: int, value_width: int) -> None:
+def _both_products(
+    add: Callable[..., CountedOperation], macs: int, query: Shape, weight: Shape, scores: Shape, out: Shape
+) -> None:
     """Q K^T and A V, and the softmax between them, of which the elements are counted."""
-    scores = math.prod(query[:-1]) * source
-    out = (*query[:-1], value_width)
-    add(
-        "scaled_dot_product_attention",
-        macs=scores * (query[-1] + value_width),
-        input_shape=query,
-        weight_shape=(source, value_width),
-        output_shape=out,
-    )
-    shape = (*query[:-1], source)
-    add("attention_softmax", activation_outputs=scores, input_shape=shape, output_shape=shape)
+    name = "scaled_dot_product_attention"
+    add(name, macs=macs, input_shape=query, weight_shape=weight, output_shape=out)
+    add("attention_softmax", activation_outputs=math.prod(scores), input_shape=scores, output_shape=scores)

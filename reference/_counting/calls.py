@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from .trace import UncountableError, class_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
@@ -24,6 +26,18 @@ def call_names(trace: Trace) -> dict[int, str]:
         times[layer] += 1
         names[id(call)] = layer if times[layer] == 1 else f"{layer}#{times[layer]}"
     return names
+
+
+def seen(call: Call) -> Call:
+    """The call, of which all that comes out is known.
+
+    Raises:
+        UncountableError: it is not.
+    """
+    if call.hidden:
+        message = f"what '{call.name}' ({call.type}) puts out can't be told: {call.hidden}"
+        raise UncountableError(message)
+    return call
 
 
 def row(name: str, call: Call, also_named: list[str], listed: Collection[nn.Module]) -> dict[str, Any]:
@@ -61,13 +75,13 @@ def chosen(root: nn.Module, layers: Sequence[str] | None) -> Callable[[nn.Module
     if layers is None:
         return lambda _: True
     known = {name for name in vars(nn) if name[0].isupper()}
-    known |= {kind.__name__ for module in root.modules() for kind in type(module).__mro__}
+    known |= {name for module in root.modules() for name in class_names(module)}
     for layer in layers:
         if layer not in known:
             close = difflib.get_close_matches(layer, sorted(known), n=1, cutoff=0.6)
             message = f"there is no layer type '{layer}'" + (f"; did you mean '{close[0]}'?" if close else "")
             raise ValueError(message)
-    return lambda module: any(kind.__name__ in layers for kind in type(module).__mro__)
+    return lambda module: any(name in layers for name in class_names(module))
 
 
 def _other_counts(container: nn.Module, listed: Collection[nn.Module]) -> dict[str, list[int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .calls import chosen
 from .naming import torchinfo_rows, torchsummary_names
+from .trace import UncountableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,8 +39,13 @@ class Conventions:
 
 
 def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[CountedOperation, int]]:
-    """Each operation of the chosen types with what it counts."""
+    """Each operation of the chosen types with what it counts.
+
+    Raises:
+        UncountableError: what the conventions ask for is not seen.
+    """
     wanted = chosen(trace.root, conventions.layers)
+    _tell_apart(trace, conventions)
     for operation in trace.operations:
         if wanted(operation.call.module):
             n = operation.macs
@@ -52,6 +58,30 @@ def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[CountedOpe
             }[conventions.pooling]
             n += operation.activation_outputs if conventions.activation == "one_per_output" else 0
             yield operation, n
+
+
+def _tell_apart(trace: Trace, conventions: Conventions) -> None:
+    costly = {conventions.norm, conventions.pooling, conventions.activation} != {"none"}
+    unnamed = trace.unnamed if costly else trace.unbiased if conventions.bias else ""
+    if unnamed:
+        what = "a norm, a pool or an activation, or adds a bias"
+        message = f"nobody can tell whether {unnamed}, is part of {what}; products alone are known"
+        raise UncountableError(message)
+    if conventions.layers is not None:
+        unsealed(trace)
+
+
+def unsealed(trace: Trace) -> None:
+    """See to it that each operation's layer is known.
+
+    Raises:
+        UncountableError: TorchScript runs a container that does some of them.
+    """
+    for operation in trace.operations:
+        if operation.call.blended:
+            what = f"'{trace.layer(operation.call)}' ({operation.call.type})"
+            message = f"TorchScript runs {what}, so that nobody can tell which layer in it does what"
+            raise UncountableError(message)
 
 
 def cost(operation: CountedOperation) -> dict[str, Any]:

@@ -1,43 +1,23 @@
-"""Runs a module once on the meta device and notes its calls and operations."""
+"""Runs a module once, on the meta device if that will do, and notes its calls and operations."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.overrides import TorchFunctionMode
 
-from .aten import Kernels
-from .rules import RULES
-from .trace import Call, CountedOperation, Trace
+from .recorder import FOR_WANT_OF_VALUES, AnotherWayError, Recorder, Way
+from .trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-# fmt: off
-_TENSOR_METHODS = (
-    "__add__", "__getitem__", "__iadd__", "__imul__", "__mul__", "__radd__", "__rmul__", "__setitem__", "__sub__",
-    "__truediv__", "add", "add_", "chunk", "contiguous", "dim", "expand", "flatten", "mean", "mul", "mul_",
-    "new_zeros", "numel", "permute", "repeat", "reshape", "reshape_as", "size", "split", "squeeze", "stride", "sum",
-    "transpose", "unsqueeze", "view",
-)
-_FUNCTIONS = (
-    "add", "cat", "chunk", "flatten", "mean", "mul", "permute", "reshape", "roll", "split", "squeeze", "stack",
-    "sum", "transpose", "unsqueeze",
-)
-# fmt: on
-# Known to multiply no matrices, so that they need not be watched: this only saves time.
-_PLAIN = frozenset(
-    [getattr(torch.Tensor, name) for name in _TENSOR_METHODS]
-    + [getattr(torch, name) for name in _FUNCTIONS]
-    + [torch.nn.functional.dropout, torch.nn.functional.pad]
-)
+_FOR_WANT_OF_GRADIENTS = re.compile(r"inference.tensor|inference mode|does not require grad", re.IGNORECASE)
+_WRONG_INPUT = (AssertionError, RuntimeError, ValueError)
 
-
-_traces: WeakKeyDictionary[Any, dict[int | None, Trace]] = WeakKeyDictionary()
+_traces: WeakKeyDictionary[Any, dict[object, Trace]] = WeakKeyDictionary()
 
 
 class CountedSubject(Protocol):
@@ -59,103 +39,70 @@ def analyse(subject: CountedSubject, *, batch: int | None = None) -> Trace:
         ValueError: where the module cannot take an input of that shape.
         NotImplementedError: for a function that multiplies in a way that there is no formula for.
     """
+    return remembered(subject, batch, lambda: _traced(subject, batch))
+
+
+def remembered(subject: CountedSubject, of: object, trace: Callable[[], Trace]) -> Trace:
+    """A trace of a subject, which is made once."""
     try:
         known = _traces.setdefault(subject, {})
     except TypeError:  # one that no weak reference can be kept of
         known = {}
-    if batch not in known:
-        known[batch] = _traced(subject, batch)
-    return known[batch]
+    if of not in known:
+        known[of] = trace()
+    return known[of]
 
 
 def _traced(subject: CountedSubject, batch: int | None) -> Trace:
-    module, own = subject.on_meta()
+    """The trace of the first way in which what the network does can be seen: fast and without values, if that goes."""
+    way = Way()
+    while True:
+        try:
+            return _run(subject, batch, way)
+        except AnotherWayError as another:
+            way = another.way
+
+
+def _run(subject: CountedSubject, batch: int | None, way: Way) -> Trace:
+    module, own = subject.with_weights() if way.values else subject.on_meta()
     given = inputs(own)
+    if not way.values and not all(x.is_meta for x in given):  # a network that can't be without values
+        raise AnotherWayError(Way(values=True))
     if batch is not None:
-        given = tuple(x.new_empty((batch, *x.shape[1:])) for x in given)
-    trace = Trace(root=module, batch=given[0].shape[0])
-    with torch.no_grad(), _Recorder(trace).listening():
+        given = tuple(of_size(x, batch) for x in given)
+    trace = Trace(root=module, batch=given[0].shape[0] if given[0].dim() else 1)
+    recorder = Recorder(trace, way)
+    with recorder.listening():
         try:
             module(*given)
-        except NotImplementedError:
-            raise
-        except (AssertionError, RuntimeError, ValueError) as error:
-            shapes = " and ".join(str(list(x.shape)) for x in given)
-            message = f"{type(module).__name__} cannot take an input of shape {shapes}: {error}"
-            raise ValueError(message) from error
+        except Exception as error:  # of a network anything may come
+            raise recorder.stopped or _why(error, way, module, given) from error
+    if recorder.stopped:  # and the network caught it
+        raise recorder.stopped
     return trace
+
+
+def _why(error: Exception, way: Way, module: torch.nn.Module, given: tuple[torch.Tensor, ...]) -> BaseException:
+    """What is to be raised where a network fails."""
+    if not way.values and FOR_WANT_OF_VALUES.search(str(error)):
+        return AnotherWayError(Way(values=True))
+    if way.by_rule and _FOR_WANT_OF_GRADIENTS.search(str(error)):
+        return AnotherWayError(Way(gradients=True))
+    if not isinstance(error, _WRONG_INPUT) or isinstance(error, NotImplementedError):
+        return error
+    shapes = " and ".join(str(list(x.shape)) for x in given)
+    return ValueError(f"{type(module).__name__} cannot take an input of shape {shapes}: {error}")
+
+
+def of_size(x: torch.Tensor, batch: int) -> torch.Tensor:
+    """An input with another first dimension; its own values, as often as there is room for them."""
+    if not x.dim() or x.shape[0] == batch:
+        return x
+    if x.is_meta:
+        return x.new_empty((batch, *x.shape[1:]))
+    return x[torch.arange(batch) % x.shape[0]]
 
 
 def inputs(own: Any) -> tuple[torch.Tensor, ...]:
     """What a module is called with: a subject's input, or its several inputs."""
     return own if isinstance(own, tuple) else (own,)
-
-
-class _Recorder(TorchFunctionMode):
-    """Sees each torch function before it runs, and each module call around it."""
-
-    def __init__(self, trace: Trace) -> None:
-        super().__init__()
-        self._trace = trace
-        self._names = {module: name for name, module in trace.root.named_modules()}
-        self._open: list[Call] = []
-        self._finished = 0
-
-    def listening(self) -> ExitStack:
-        """A context in which module calls and torch functions are recorded."""
-        stack = ExitStack()
-        stack.callback(register_module_forward_pre_hook(self._begin).remove)
-        stack.callback(register_module_forward_hook(self._end).remove)
-        stack.enter_context(self)
-        return stack
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
-        kwargs = kwargs or {}
-        rule = RULES.get(func)
-        if rule:
-            return rule(self._add, *args, **kwargs)
-        name = getattr(func, "__name__", str(func))
-        if name == "__get__" or func in _PLAIN:
-            return func(*args, **kwargs)
-        with Kernels(self._add, name):
-            return func(*args, **kwargs)
-
-    def _add(self, name: str, **counts: Any) -> CountedOperation:
-        operation = CountedOperation(self._open[-1], name, **counts)
-        self._trace.operations.append(operation)
-        return operation
-
-    def _begin(self, module: torch.nn.Module, _: Any) -> None:
-        around = self._open[-1] if self._open else None
-        if around:
-            around.leaf = False
-        name = self._names.get(module)
-        if name is None:  # made during the forward pass, or kept where torch does not look for it
-            name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
-        call = Call(name, module, len(self._open))
-        self._trace.calls.append(call)
-        self._open.append(call)
-
-    def _end(self, _: torch.nn.Module, __: Any, output: Any) -> None:
-        call = self._open.pop()
-        call.finished = self._finished
-        self._finished += 1
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
-            tensors = [output] if isinstance(output, torch.Tensor) else list(_tensors(output))
-            call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
-            call.output_bytes = sum(tensor.nbytes for tensor in tensors)
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in nested tuples, lists and mappings, in order."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _tensors(item)

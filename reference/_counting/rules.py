@@ -1,7 +1,8 @@
 """Rules for the functions that models call most: what each counts, and an output of the right shape.
 
 A rule has its torch function's own signature after `add`, which records an operation. The kernels of the meta device
-would give the same shapes, ten to a hundred times slower.
+would give the same shapes, ten to a hundred times slower. What a rule does not know is an UnsureError or a TypeError:
+then the function itself is run, and its kernels are watched.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from . import attention
-from .shapes import adapted, convolved, each, like, multiplied, pooled, transposed
+from .shapes import UnsureError, adapted, alike, convolved, each, like, multiplied, pooled, transposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +41,7 @@ def _convolution(  # noqa: PLR0913, PLR0917 - torch's signature
     groups: int = 1,
 ) -> Tensor:
     """Each output element takes one multiply-accumulate for each weight of its filter (in_channels / groups x k)."""
+    alike(input, weight)
     shape, weights = tuple(input.shape), tuple(weight.shape)
     n = len(weights) - 2
     _fits(f"conv{n}d", shape[-n - 1], weights[1] * groups)
@@ -71,6 +73,7 @@ def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
     dilation: Sizes = 1,
 ) -> Tensor:
     """Each input element is multiplied with each weight of its filter (out_channels / groups x k)."""
+    alike(input, weight)
     shape, weights = tuple(input.shape), tuple(weight.shape)
     n = len(weights) - 2
     _fits(f"conv_transpose{n}d", shape[-n - 1], weights[0])
@@ -91,6 +94,7 @@ def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
 
 def _linear(add: Add, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:  # noqa: A002
     """Each output element takes one multiply-accumulate for each input feature."""
+    alike(input, weight)
     shape, weights = tuple(input.shape), tuple(weight.shape)
     _fits("linear", shape[-1], weights[-1])
     out = shape[:-1] + weights[:-1]
@@ -108,6 +112,7 @@ def _linear(add: Add, input: Tensor, weight: Tensor, bias: Tensor | None = None)
 
 def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
     """Each output element takes one multiply-accumulate for each element of the dimension that is summed over."""
+    alike(input, other)
     left, right = tuple(input.shape), tuple(other.shape)
     _fits(name, left[-1], right[-2] if len(right) > 1 else right[-1])
     out = multiplied(left, right)
@@ -115,9 +120,9 @@ def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noq
     return like(input, out)
 
 
-def _norm(name: str, weight_at: int, add: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+def _norm(name: str, weight_at: float, add: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
     """A normalisation: its cost is a convention, so input elements are counted. Its scale stands at `weight_at`."""
-    weight = kwargs.get("weight", args[weight_at] if len(args) > weight_at else None)
+    weight = kwargs.get("weight", args[int(weight_at)] if len(args) > weight_at else None)
     shape = tuple(input.shape)
     add(name, norm_inputs=math.prod(shape), affine=weight is not None, input_shape=shape, output_shape=shape)
     return like(input, shape)
@@ -187,13 +192,15 @@ def _pool(name: str, add: Add, input: Tensor, spatial: tuple[int, ...]) -> Tenso
     return like(input, out)
 
 
-def _activation(name: str, add: Add, input: Tensor, *_: Any, inplace: bool = False, **__: Any) -> Tensor:  # noqa: A002
+def _activation(name: str, add: Add, input: Tensor, *_: Any, inplace: bool = False, **kwargs: Any) -> Tensor:  # noqa: A002
+    if not input.is_floating_point() or kwargs.get("out") is not None or kwargs.get("dtype") not in (None, input.dtype):
+        raise UnsureError
     shape = tuple(input.shape)
     add(name, activation_outputs=math.prod(shape), input_shape=shape, output_shape=shape)
     return input if inplace or name.endswith("_") else like(input, shape)
 
 
-def _elementwise(function: Callable[..., Tensor], _: Add, input: Tensor, other: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+def _elementwise(function: Callable[..., Tensor], input: Tensor, other: Any, **kwargs: Any) -> Tensor:  # noqa: A002
     """Sums and products of elements, which count nothing: only where no type can change is the shape all there is."""
     if not kwargs and input.is_floating_point():
         if isinstance(other, int | float):
@@ -205,7 +212,7 @@ def _elementwise(function: Callable[..., Tensor], _: Add, input: Tensor, other: 
     return function(input, other, **kwargs)
 
 
-def _joined(function: Callable[..., Tensor], _: Add, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:
+def _joined(function: Callable[..., Tensor], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Tensors of one type behind each other: to ask the meta device for the shape takes torch all of sympy."""
     dim = args[0] if args else kwargs.get("dim", 0)
     shapes = [list(tensor.shape) for tensor in tensors]
@@ -222,7 +229,7 @@ def _joined(function: Callable[..., Tensor], _: Add, tensors: Sequence[Tensor], 
     return function(tensors, *args, **kwargs)
 
 
-def _reduced(function: Callable[..., Tensor], _: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+def _reduced(function: Callable[..., Tensor], input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
     """Sums and means over dimensions, which count nothing; torch asks sympy for their shape, too."""
     told = dict(zip(("dim", "keepdim", "dtype"), args, strict=False)) | kwargs
     wanted, keep = told.pop("dim", None), told.pop("keepdim", False)
@@ -262,11 +269,6 @@ def _table() -> dict[Any, Rule]:
         functional.multi_head_attention_forward: attention.multi_head,
         functional.scaled_dot_product_attention: attention.scaled_dot_product,
     }
-    for name, rule in (*((name, _elementwise) for name in _ELEMENTWISE), ("mean", _reduced), ("sum", _reduced)):
-        for place in (torch, torch.Tensor):
-            rules[getattr(place, name)] = partial(rule, getattr(place, name))
-    for name in ("cat", "concat", "concatenate"):
-        rules[getattr(torch, name)] = partial(_joined, getattr(torch, name))
     for n in (1, 2, 3):
         rules[getattr(functional, f"conv{n}d")] = _convolution
         rules[getattr(functional, f"conv_transpose{n}d")] = _transposed_convolution
@@ -279,6 +281,7 @@ def _table() -> dict[Any, Rule]:
     rules[torch.adaptive_avg_pool1d] = partial(_adaptive_avg_pool, 1)
     for name, weight_at in _NORMS.items():
         rules[getattr(functional, name)] = partial(_norm, name, weight_at)
+    rules[functional.local_response_norm] = partial(_norm, "local_response_norm", math.inf)
     for name in _ACTIVATIONS:
         for place in (functional, torch, torch.Tensor):
             if hasattr(place, name):
@@ -286,4 +289,16 @@ def _table() -> dict[Any, Rule]:
     return rules
 
 
+def _counts_nothing() -> dict[Any, Rule]:
+    """What stands for functions that count nothing and whose shape takes torch long to find."""
+    found: dict[Any, Rule] = {}
+    for name, rule in (*((name, _elementwise) for name in _ELEMENTWISE), ("mean", _reduced), ("sum", _reduced)):
+        for place in (torch, torch.Tensor):
+            found[getattr(place, name)] = partial(rule, getattr(place, name))
+    for name in ("cat", "concat", "concatenate"):
+        found[getattr(torch, name)] = partial(_joined, getattr(torch, name))
+    return found
+
+
 RULES = _table()
+SHAPES = _counts_nothing()

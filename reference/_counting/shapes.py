@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 def like(tensor: torch.Tensor, shape: Shape) -> torch.Tensor:
     """A tensor without values, of the type of another; `new_empty` takes ten times as long on the meta device."""
     return torch.empty(shape, dtype=tensor.dtype, device="meta")
+
+
+class UnsureError(Exception):
+    """A rule does not know what its function would do with what it is given."""
+
+
+def alike(*tensors: torch.Tensor) -> None:
+    """Leave it to the function where types differ, which it may refuse, or where most numbers of a tensor are not kept.
+
+    Raises:
+        UnsureError: they are not of one type.
+    """
+    first = tensors[0].dtype
+    for tensor in tensors:
+        if tensor.dtype is not first or tensor.layout is not torch.strided:
+            raise UnsureError
 
 
 def each(value: Sizes, dimensions: int) -> Shape:
@@ -69,6 +86,12 @@ def multiplied(left: Shape, right: Shape) -> Shape:
     columns = right[-1:] if len(right) > 1 else ()
     leading = zip_longest(reversed(left[:-2]), reversed(right[:-2]), fillvalue=1)
     return (*reversed([b if a == 1 else a for a, b in leading]), *rows, *columns)
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that all of them broadcast to; torch's own function loads sympy."""
+    first = shapes[0]
+    return first if all(shape == first for shape in shapes) else tuple(np.broadcast_shapes(*shapes))
 
 
 def _some(sizes: Iterable[int]) -> Shape:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .engine import inputs
+from .recorder import uncompiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ def run(subject: CountedSubject, show: Callable[[str, torch.nn.Module, torch.Ten
     """
     root, x = subject.with_weights()
     times: Counter[str] = Counter()
-    with ExitStack() as stack, torch.no_grad():
+    with ExitStack() as stack, torch.no_grad(), uncompiled():
         for name, module in root.named_modules():
             layer = name or type(root).__name__
 

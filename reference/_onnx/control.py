@@ -1,4 +1,4 @@
-"""If, Loop and Scan: which of their graphs run, how often, and on what."""
+"""If, Loop, Scan and SequenceMap: which of their graphs run, how often, and on what."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from .nodes import label
-from .problems import ModelError
+from .problems import ModelError, label
 from .tensors import Tensor
 
 if TYPE_CHECKING:
@@ -19,15 +18,16 @@ if TYPE_CHECKING:
     # Runs a graph of the node's on given inputs; what its outputs are.
     Body = Callable[[onnx.GraphProto, Sequence[Tensor]], list[Tensor]]
 
-CONTROL = frozenset({"If", "Loop", "Scan"})
+CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_SCAN_OF_BATCHES = 8  # the only opset whose Scan has a batch axis, and lengths in front of its inputs
 
 
 class UnknownError(Exception):
     """Which nodes run depends on data that is not known. The message says why."""
 
 
-def controlled(node: onnx.NodeProto, inputs: Sequence[Tensor | None], body: Body) -> list[Tensor]:
-    """What If, Loop or Scan puts out, once its graphs have run.
+def controlled(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opset: int, body: Body) -> list[Tensor]:
+    """What If, Loop, Scan or SequenceMap puts out, once its graphs have run.
 
     Raises:
         UnknownError: what runs depends on data.
@@ -39,6 +39,11 @@ def controlled(node: onnx.NodeProto, inputs: Sequence[Tensor | None], body: Body
             return _if(node, inputs, attributes, body)
         if node.op_type == "Loop":
             return _loop(node, inputs, attributes["body"].g, body)
+        if node.op_type == "SequenceMap":
+            return _map(node, inputs, attributes["body"].g, body)
+        if opset == _SCAN_OF_BATCHES:
+            message = f"{label(node)}: Scan of opset 8, over batches of different lengths, is not followed"
+            raise UnknownError(message)
         return _scan(node, inputs, attributes, body)
     except (KeyError, IndexError) as error:
         message = f"{label(node)} is not valid: it lacks an input, an output or an attribute ({error})"
@@ -96,6 +101,27 @@ def _scan(
     stacked = len(graph.output) - len(states)
     out_axes = _axes(attributes.get("scan_output_axes"), stacked)
     return [*states, *(_stack(node, [row[at] for row in rows], out_axes[at]) for at in range(stacked))]
+
+
+def _map(node: onnx.NodeProto, inputs: Sequence[Tensor | None], graph: onnx.GraphProto, body: Body) -> list[Tensor]:
+    """One run a tensor of the first sequence; what is no sequence is the same in each run."""
+    given = _there(node, inputs)
+    counts = {len(each.items) for each in given if each.items is not None}
+    unknown = next((each.unknown for each in given if not each.is_known), "")
+    if unknown:
+        raise UnknownError(unknown)
+    if len(counts) != 1 or given[0].items is None:
+        message = f"{label(node)} is not valid: it goes through sequences of {sorted(counts)} tensors"
+        raise ModelError(message)
+    rows = [
+        body(graph, [each if each.items is None else each.items[at] for each in given]) for at in range(counts.pop())
+    ]
+    columns = [tuple(row[at] for row in rows) for at in range(len(graph.output))]
+    kinds = [each.type.tensor_type.elem_type for each in graph.output]
+    return [
+        Tensor(name="", data_type=column[0].data_type if column else kind, items=column, parts=column)
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
 
 
 def _axes(attribute: onnx.AttributeProto | None, count: int) -> list[int]:

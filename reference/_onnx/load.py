@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import onnx
 from google.protobuf.message import DecodeError
 
+from .._files import ort
+from .._files.kinds import ORT, kind_of_file
 from .problems import ModelError
 from .wire import KEPT_BYTES, size_of, without_weights
 
@@ -16,16 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LARGEST_FILE = (1 << 31) - 1  # protobuf's own limit: no program reads a longer message
-_FOREIGN = (
-    (
-        b"version https://git-lfs",
-        "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file",
-    ),
-    (b"PK\x03\x04", "it is a zip archive, as torch.save writes; export the model with torch.onnx.export"),
-    (b"\x80\x02", "it is a Python pickle; export the model with torch.onnx.export"),
-    (b"<", "it is a web page or XML; download the file itself (on GitHub: the raw file)"),
-    (b"{", "it is JSON, not a model"),
-)
 
 
 def load(path: Path) -> onnx.ModelProto:
@@ -34,13 +26,7 @@ def load(path: Path) -> onnx.ModelProto:
     Raises:
         ModelError: it is no ONNX model, is damaged, is 2 GiB or larger, or its external data is not beside it.
     """
-    content = _content(path)
-    model = onnx.ModelProto()
-    try:
-        model.ParseFromString(content)
-    except DecodeError as error:
-        message = f"this is not an ONNX model: its protobuf can't be decoded ({error})"
-        raise ModelError(message) from None
+    model = _model(path)
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         message = "this is not an ONNX model: it has no graph (field 7 of ModelProto)"
         raise ModelError(message)
@@ -54,6 +40,25 @@ def load(path: Path) -> onnx.ModelProto:
     for graph in graphs_of(model):
         for tensor in graph.initializer:
             _complete(tensor, path.parent)
+    return model
+
+
+def _model(path: Path) -> onnx.ModelProto:
+    try:
+        kind, words = kind_of_file(path)
+        if kind == ORT:
+            return ort.model(path)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
+    if kind:
+        message = f"this is not an ONNX model: it is {words}"
+        raise ModelError(message)
+    content, model = _content(path), onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError as error:
+        message = f"this is not an ONNX model: its protobuf can't be decoded ({error})"
+        raise ModelError(message) from None
     return model
 
 
@@ -75,23 +80,11 @@ def _content(path: Path) -> bytes:
                 "onnx.save(model, path, save_as_external_data=True)"
             )
             raise ModelError(message)
-        if size == 0:
-            message = "the file is empty"
-            raise ModelError(message)
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _stripped(data)
+            return without_weights(data)
     except OSError as error:
         message = f"the file can't be read: {error.strerror}"
         raise ModelError(message) from None
-
-
-def _stripped(data: mmap.mmap) -> bytes:
-    start = data[:64].lstrip()
-    for beginning, what in _FOREIGN:
-        if start.startswith(beginning):
-            message = f"this is not an ONNX model: {what}"
-            raise ModelError(message)
-    return without_weights(data)
 
 
 def graphs_of(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
@@ -111,9 +104,13 @@ def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def nodes_of(model: onnx.ModelProto, *, nested: bool) -> Iterator[onnx.NodeProto]:
-    """The nodes of the model's graph in the file's order; with `nested`, those inside a node right behind it."""
-    waiting = list(reversed(model.graph.node))
+def nodes_of(model: onnx.ModelProto, *, nested: bool, functions: bool = False) -> Iterator[onnx.NodeProto]:
+    """The nodes of the model's graph in the file's order; with `nested`, those inside a node right behind it.
+
+    With `functions`, those of model-local functions come last.
+    """
+    inside = [node for function in model.functions for node in function.node] if functions else []
+    waiting = [*reversed(inside), *reversed(model.graph.node)]
     while waiting:
         node = waiting.pop()
         yield node

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 from onnx import checker, defs, helper, shape_inference
 
-from .problems import ModelError
+from . import microsoft, sequences
+from .problems import ModelError, label
+from .settled import believed, disputed, settle
 from .tensors import MOST_ELEMENTS, Tensor, checked
 
 if TYPE_CHECKING:
@@ -21,40 +24,6 @@ if TYPE_CHECKING:
 # Their values differ from run to run, so that nothing may be computed from them in advance.
 _RANDOM = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
-)
-_SIZED_BY_VALUE = frozenset({"NonZero", "Unique", "Compress"})
-# Before opset 6, ONNX has no rule for these: their output is like their first input.
-_LIKE_FIRST = frozenset(
-    [
-        "Abs",
-        "Add",
-        "BatchNormalization",
-        "Ceil",
-        "Clip",
-        "Div",
-        "Dropout",
-        "Elu",
-        "Exp",
-        "Floor",
-        "HardSigmoid",
-        "InstanceNormalization",
-        "LeakyRelu",
-        "Log",
-        "Mul",
-        "Neg",
-        "PRelu",
-        "Reciprocal",
-        "Relu",
-        "Selu",
-        "Sigmoid",
-        "Sqrt",
-        "Sub",
-        "Tanh",
-        "Max",
-        "Mean",
-        "Min",
-        "Sum",
-    ]
 )
 _POSITIVE = ("kernel_shape", "strides", "dilations")
 _INFERENCE_ERRORS = (
@@ -69,14 +38,6 @@ _INFERENCE_ERRORS = (
 Opsets = tuple[tuple[str, int], ...]
 
 
-def label(node: onnx.NodeProto) -> str:
-    """A node as messages call it: `node 'Conv_3' (Conv)`."""
-    kind = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-    if node.name:
-        return f"node '{node.name[:80]}' ({kind[:80]})"
-    return f"the node that makes '{node.output[0][:80] if node.output else ''}' ({kind[:80]})"
-
-
 def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> list[Tensor]:
     """The tensors that a node puts out, one for each of its output names; an output without a name is left out.
 
@@ -85,19 +46,31 @@ def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opset
     """
     schema = _schema(node, opsets)
     if schema is None:
-        reason = f"{label(node)} is of the domain '{node.domain[:80]}', which ONNX does not define"
-        return [Tensor(name=name, unknown=reason) for name in node.output if name]
+        return _foreign(node, inputs)
     _check(node)
+    if sequences.handled(node, inputs):
+        return sequences.outputs(node, inputs)
     found = _typed(schema, node, inputs, opsets)
+    value = functools.partial(_value, node, tuple(inputs), opsets)
     result = []
-    for name in filter(None, node.output):
+    for at, name in enumerate(node.output):
+        if not name:
+            continue
         tensor = _tensor(name, found.get(name))
         if tensor.shape is None:
-            _settle(tensor, node, inputs, opsets)
-        if tensor.shape is not None and np.prod(tensor.shape, dtype=object) <= MOST_ELEMENTS:
-            tensor.source = functools.partial(_value, node, tuple(inputs), opsets, name)
+            settle(tensor, at, node, inputs, dict(opsets).get("", 99), functools.partial(value, name))
+        if tensor.shape is not None and math.prod(tensor.shape) <= MOST_ELEMENTS:
+            tensor.source = functools.partial(value, name)
         result.append(tensor)
     return result
+
+
+def _foreign(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tensor]:
+    """What a node puts out of which ONNX says nothing."""
+    if node.domain == microsoft.DOMAIN:
+        return microsoft.outputs(node, inputs)
+    reason = f"{label(node)} is of the domain '{node.domain[:80]}', which ONNX does not define"
+    return [Tensor(name=name, unknown=reason) for name in node.output if name]
 
 
 def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
@@ -108,17 +81,25 @@ def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
             return None
         message = f"{label(node)} is of a domain that the model imports no opset of (its field opset_import)"
         raise ModelError(message)
-    try:
-        schema = defs.get_schema(node.op_type, version, domain)
-    except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
+    schema = _defined(node.op_type, version, domain)
+    if schema is None:
         if domain not in _domains():
             return None
         message = f"{label(node)}: there is no operator of that name in opset {version}"
-        raise ModelError(message) from None
-    if schema.deprecated:
+        raise ModelError(message)
+    own: Any = schema
+    if schema.deprecated and not own.has_context_dependent_function:  # GroupNormalization of opset 18 still runs
         message = f"{label(node)}: opset {version} no longer has this operator"
         raise ModelError(message)
     return schema
+
+
+@functools.lru_cache(maxsize=1024)
+def _defined(kind: str, version: int, domain: str) -> defs.OpSchema | None:
+    try:
+        return defs.get_schema(kind, version, domain)
+    except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
+        return None
 
 
 @functools.cache
@@ -134,20 +115,39 @@ def _check(node: onnx.NodeProto) -> None:
             given = list(attribute.ints) if wrong else attribute.i
             message = f"{label(node)}: its attribute '{attribute.name}' is {given}"
             raise ModelError(message)
+        if attribute.name == "num_outputs" and attribute.i != len(node.output) and node.op_type == "Split":
+            message = f"{label(node)} has {len(node.output)} outputs, and its attribute 'num_outputs' is {attribute.i}"
+            raise ModelError(message)
 
 
 def _typed(
     schema: defs.OpSchema, node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets
 ) -> Mapping[str, onnx.TypeProto]:
     """The types of the outputs: first from shapes alone, then, where those are not enough, with the known values."""
+    if node.op_type == "Range" and inputs and inputs[0] is not None:
+        # Inference refuses numbers in [1], which runtimes take, and float ones: `settled.py` has the rule.
+        return {name: _type(inputs[0].data_type, None) for name in node.output}
+    if disputed(node) or not schema.has_type_and_shape_inference_function:
+        return {}
+    schema, node = believed(schema, node)
     present = {name: tensor for name, tensor in zip(node.input, inputs, strict=True) if tensor is not None}
     signature = tuple((name, each.data_type, each.shape) for name, each in present.items())
     message = node.SerializeToString(deterministic=True)
-    found = _inferred(schema, message, signature, (), opsets)
-    if all(_complete(found.get(name)) for name in node.output if name):
+    try:
+        found = _inferred(schema, message, signature, (), opsets)
+    except ModelError:
+        # Inference can't be asked of what has no type: what is unknown then is unknown because of that.
+        if all(each.data_type for each in present.values()):
+            raise
+        return {}
+    if not all(each.data_type for each in present.values()) or all(
+        _complete(found.get(name)) for name in node.output if name
+    ):
         return found
     values = ((name, each.known()) for name, each in present.items())
-    known = tuple((name, (v.tobytes(), v.shape, str(v.dtype))) for name, v in values if v is not None)
+    known = tuple(
+        (name, (v.tobytes(), v.shape, str(v.dtype))) for name, v in values if v is not None and v.dtype != object
+    )
     return _inferred(schema, message, signature, known, opsets) if known else found
 
 
@@ -165,7 +165,7 @@ def _inferred(
         name: onnx.numpy_helper.from_array(np.frombuffer(content, dtype=dtype).reshape(shape))
         for name, (content, shape, dtype) in known
     }
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets]
     try:
         return shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
     except _INFERENCE_ERRORS as error:
@@ -174,10 +174,37 @@ def _inferred(
         raise ModelError(problem) from None
 
 
+def function_of(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> onnx.FunctionProto | None:
+    """What ONNX says that an operator is made of, in nodes of the model's opset; None where it says nothing."""
+    schema: Any = _schema(node, opsets)  # whose methods onnx declares nowhere
+    version = dict(opsets).get("" if node.domain == "ai.onnx" else node.domain, 0)
+    content = b""
+    if schema is not None and schema.has_function:
+        content = schema.get_function_with_opset_version(version)
+    elif schema is not None and schema.has_context_dependent_function:
+        if any(each is not None and not each.data_type for each in inputs):
+            return None
+        types = [_type(each.data_type, each.shape) if each is not None else onnx.TypeProto() for each in inputs]
+        said = [each.SerializeToString() for each in types]
+        latest = max((each for each in schema.context_dependent_function_opset_versions if each <= version), default=0)
+        content = schema.get_context_dependent_function_with_opset_version(latest, node.SerializeToString(), said)
+    if not content:
+        return None
+    function: onnx.FunctionProto = onnx.FunctionProto.FromString(content)
+    defaults = [each.default_value for name, each in schema.attributes.items() if name in function.attribute]
+    function.attribute_proto.extend(each for each in defaults if each.name)
+    return function
+
+
 def _type(data_type: int, shape: tuple[int, ...] | None) -> onnx.TypeProto:
-    if not data_type:
-        return onnx.TypeProto()
-    return helper.make_tensor_type_proto(data_type, shape)
+    made = onnx.TypeProto()
+    if data_type:
+        made.tensor_type.elem_type = data_type
+        if shape is not None:
+            made.tensor_type.shape.SetInParent()  # of a scalar, too
+            for size in shape:
+                made.tensor_type.shape.dim.add().dim_value = size
+    return made
 
 
 def _complete(found: onnx.TypeProto | None) -> bool:
@@ -192,21 +219,6 @@ def _tensor(name: str, found: onnx.TypeProto | None) -> Tensor:
         return Tensor(name=name, data_type=data_type)
     shape = tuple(dim.dim_value for dim in found.tensor_type.shape.dim)
     return Tensor(name=name, data_type=data_type, shape=checked(shape, name))
-
-
-def _settle(tensor: Tensor, node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> None:
-    """The shape where ONNX's inference found none, or why there is none."""
-    first = inputs[0] if inputs else None
-    if node.op_type in _LIKE_FIRST and dict(opsets).get("", 99) < 6 and first is not None:  # noqa: PLR2004
-        tensor.data_type, tensor.shape, tensor.unknown = first.data_type, first.shape, first.unknown
-        return
-    if node.op_type in _SIZED_BY_VALUE:
-        value = _value(node, tuple(inputs), opsets, tensor.name)
-        if value is not None:
-            tensor.data_type, tensor.shape = helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
-            return
-    causes = [each.unknown for each in inputs if each is not None and each.unknown]
-    tensor.unknown = causes[0] if causes else f"the size of what {label(node)} puts out depends on data"
 
 
 def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opsets, name: str) -> Value | None:
@@ -227,7 +239,7 @@ def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opse
 
 def _shape_value(node: onnx.NodeProto, shape: tuple[int, ...]) -> Value:
     if node.op_type == "Size":
-        return np.array(np.prod(shape, dtype=object), dtype=np.int64)
+        return np.array(math.prod(shape), dtype=np.int64)
     bounds = {attribute.name: attribute.i for attribute in node.attribute}
     return np.array(shape[bounds.get("start", 0) : bounds.get("end", len(shape))], dtype=np.int64)
 
@@ -238,7 +250,7 @@ def _evaluated(node: onnx.NodeProto, feeds: Mapping[str, Value], opsets: Opsets,
     types = [helper.make_tensor_value_info(given, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
              for given, v in feeds.items()]  # fmt: skip
     graph = helper.make_graph([node], "node", types, [onnx.ValueInfoProto(name=name)])
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

@@ -7,16 +7,18 @@ themselves.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import onnx
 
 from .control import CONTROL, UnknownError, controlled
+from .given import inputs_of
 from .load import load
-from .nodes import Opsets, label, outputs
-from .problems import ModelError, named
-from .tensors import Tensor, checked, of_proto
+from .nodes import Opsets, function_of, outputs
+from .problems import ModelError, label, named
+from .tensors import Tensor, of_proto
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 200_000
 _MOST_DEPTH = 40
+_FEW = 16
+_DECIDING = frozenset({onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,42 +50,69 @@ class Run:
     weights: list[Tensor] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
+    def followed(self) -> Run:
+        """Itself, once it is known which nodes run; shapes may be unknown.
+
+        Raises:
+            ModelError: what runs depends on data; says which node.
+        """
+        if self.unknown:
+            raise ModelError(self.unknown[0] + self._unsaid())
+        return self
+
+    def _unsaid(self) -> str:
+        """The small inputs whose values might decide: most often a person can say them."""
+        whole = [each for each in self.inputs if each.data_type in _DECIDING and each.shape is not None]
+        names = [each.name for each in whole if math.prod(each.shape or ()) <= _FEW and each.known() is None]
+        return f" (no value is said for the input {named(names)})" if names else ""
+
     def whole(self) -> Run:
         """Itself, once it is known to be complete.
 
         Raises:
             ModelError: a shape, or what runs, is unknown; names it and says why.
         """
-        lost = [each for step in self.steps for each in step.outputs if each.shape is None]
-        lost += [each for each in self.inputs if each.shape is None]
-        if self.unknown:
-            raise ModelError(self.unknown[0])
+        self.followed()
+        lost = [each for step in self.steps for each in step.outputs if not each.is_known]
+        lost += [each for each in self.inputs if not each.is_known]
         if lost:
             count = f"the shapes of {named([each.name for each in lost])} are" if lost[1:] else "the shape is"
             message = f"the shape of '{lost[0].name[:80]}' is unknown: {lost[0].unknown}" + (
                 f" ({count} unknown)" if lost[1:] else ""
             )
-            raise ModelError(message)
+            raise ModelError(message + self._unsaid())
         return self
 
 
-def run(path: Path, input_shape: Sequence[int] | None) -> Run:
+def run(
+    path: Path,
+    input_shape: Sequence[int] | Sequence[Sequence[int]] | None,
+    inputs: Sequence[str] | None = None,
+) -> Run:
     """Run the graph of a file on shapes.
 
-    A dimension of an input that the file leaves open (a name, or no size) takes its size from `input_shape`; a size
-    that the file gives stands.
+    A dimension of an input that the file leaves open (a name, or no size) takes its size from `input_shape`, one shape
+    or several in the order of the inputs; a size that the file gives stands. `inputs` are said of this very file, as
+    `given.py` has it, and have to fit.
 
     Raises:
-        ModelError: the file is no ONNX model or not a valid one; names the node or the field.
+        ModelError: the file is no ONNX model or not a valid one, or an input does not fit; names it.
     """
     changed = path.stat().st_mtime_ns if path.is_file() else 0
-    return _run(path, changed, tuple(input_shape) if input_shape is not None else None)
+    return _run(path, changed, _shapes(input_shape), tuple(inputs or ()))
+
+
+def _shapes(given: Sequence[int] | Sequence[Sequence[int]] | None) -> tuple[tuple[int, ...], ...]:
+    if given is None:
+        return ()
+    several = [tuple(each) for each in given if not isinstance(each, int)]
+    return tuple(several) if several else (tuple(each for each in given if isinstance(each, int)),)
 
 
 @functools.lru_cache(maxsize=2)  # one file is asked many questions in a row
-def _run(path: Path, _changed: int, input_shape: tuple[int, ...] | None) -> Run:
+def _run(path: Path, _changed: int, shapes: tuple[tuple[int, ...], ...], said: tuple[str, ...]) -> Run:
     done = Run(load(path))
-    _Runner(done).main(input_shape)
+    _Runner(done).main(shapes, said)
     return done
 
 
@@ -113,16 +144,14 @@ class _Runner:
     def __init__(self, done: Run) -> None:
         self._done = done
         self._functions = {(each.domain, each.name, each.overload): each for each in done.model.functions}
-        self._weights: dict[int, Tensor] = {}
+        self._weights: dict[int, tuple[onnx.TensorProto, Tensor]] = {}
 
-    def main(self, shape: tuple[int, ...] | None) -> None:
+    def main(self, shapes: Sequence[tuple[int, ...]], said: Sequence[str]) -> None:
         graph, scope = self._done.model.graph, _Scope()
         weights = {tensor.name for tensor in graph.initializer}
         free = [each for each in graph.input if each.name not in weights]
-        sizes = _open_sizes(free, shape)
-        for each in free:
-            tensor = _input(each, sizes, shape if len(free) == 1 else None)
-            scope.make(each.name, tensor, "the graph's input")
+        for tensor in inputs_of(free, shapes, said):
+            scope.make(tensor.name, tensor, "the graph's input")
             self._done.inputs.append(tensor)
         self._graph(graph, scope, _opsets(self._done.model.opset_import))
         for each in graph.output:
@@ -135,9 +164,10 @@ class _Runner:
     def _graph(self, graph: onnx.GraphProto, scope: _Scope, opsets: Opsets) -> None:
         for proto in graph.initializer:
             if id(proto) not in self._weights:  # a loop's body runs often, its weights are there once
-                self._weights[id(proto)] = of_proto(proto, "weight")
-                self._done.weights.append(self._weights[id(proto)])
-            scope.make(proto.name, self._weights[id(proto)], "an initializer")
+                # With the proto itself: protobuf would give its id to another wrapper once it is gone.
+                self._weights[id(proto)] = proto, of_proto(proto, "weight")
+                self._done.weights.append(self._weights[id(proto)][1])
+            scope.make(proto.name, self._weights[id(proto)][1], "an initializer")
         for sparse in graph.sparse_initializer:
             name = sparse.values.name
             scope.make(name, Tensor(name=name, kind="weight", unknown=_sparse(name)), "a sparse initializer")
@@ -162,18 +192,38 @@ class _Runner:
             if function is not None:
                 return _wanted(node, self._call(function, node, inputs, scope))
             if node.op_type in CONTROL and node.domain in ("", "ai.onnx"):
-                return _wanted(node, controlled(node, inputs, lambda g, given: self._body(g, given, scope, opsets)))
+                opset = dict(opsets).get("", 0)
+                made = controlled(node, inputs, opset, lambda g, given: self._body(g, given, scope, opsets))
+                return _wanted(node, made)
         except UnknownError as error:
             self._done.unknown.append(str(error))
             return [Tensor(name=name, unknown=str(error)) for name in node.output if name]
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
-            return [_constant(node)]
+            return _wanted(node, [_constant(node)])
         made = outputs(node, inputs, opsets)
+        if not all(each.is_known for each in made):
+            self._by_its_function(node, inputs, made, opsets)
         self._done.steps.append(NodeRun(node, inputs, tuple(made)))
         if len(self._done.steps) > _MOST_STEPS:
             message = f"{label(node)}: by then more than {_MOST_STEPS:,} nodes have run"
             raise ModelError(message)
         return made
+
+    def _by_its_function(
+        self, node: onnx.NodeProto, inputs: Sequence[Tensor | None], made: Sequence[Tensor], opsets: Opsets
+    ) -> None:
+        """Where ONNX infers no shape, but says what an operator is made of: the shapes that come out of that."""
+        function = function_of(node, inputs, opsets)
+        if function is None:
+            return
+        aside = _Runner(Run(self._done.model))
+        try:
+            inner = aside._call(function, node, inputs, _Scope())
+        except (ModelError, UnknownError):
+            return
+        for tensor, found in zip(made, _wanted(node, inner), strict=True):
+            if not tensor.is_known and found.shape is not None:
+                tensor.data_type, tensor.shape, tensor.unknown = found.data_type, found.shape, ""
 
     def _body(self, graph: onnx.GraphProto, given: Sequence[Tensor], outer: _Scope, opsets: Opsets) -> list[Tensor]:
         scope = _Scope(outer)
@@ -198,7 +248,11 @@ class _Runner:
         nodes = [_substituted(each, attributes) for each in function.node]
         self._nodes(nodes, scope, _opsets(function.opset_import))
         reader = onnx.NodeProto(name=function.name, op_type="function")
-        return [_present(scope.find(name, reader), name) for name in function.output]
+        wanted = [*node.output, *[""] * len(function.output)]  # an output that nobody names need not be made
+        return [
+            _present(scope.find(name, reader), name) if asked else Tensor(name=name, unknown="nobody asks for it")
+            for name, asked in zip(function.output, wanted, strict=False)
+        ]
 
 
 def _present(tensor: Tensor | None, name: str) -> Tensor:
@@ -234,13 +288,23 @@ def _substituted(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributePr
 
 def _constant(node: onnx.NodeProto) -> Tensor:
     name = node.output[0] if node.output else ""
+    if any(each.name == "sparse_value" for each in node.attribute):
+        return Tensor(name=name, kind="constant", unknown=_sparse(name))
+    return of_proto(constant_of(node), "constant", name)
+
+
+def constant_of(node: onnx.NodeProto) -> onnx.TensorProto:
+    """What a Constant node holds; of a sparse tensor, the values that are there.
+
+    Raises:
+        ModelError: it holds nothing, or what no Constant can hold.
+    """
     for each in node.attribute:
-        if each.name == "value":
-            return of_proto(each.t, "constant", name)
-        if each.name == "sparse_value":
-            return Tensor(name=name, kind="constant", unknown=_sparse(name))
+        if each.name in ("value", "sparse_value"):
+            held: onnx.TensorProto = each.t if each.name == "value" else each.sparse_tensor.values
+            return held
         if each.name.startswith("value_"):
-            return of_proto(_literal(each), "constant", name)
+            return _literal(each)
     message = f"{label(node)} holds no value"
     raise ModelError(message)
 
@@ -262,37 +326,5 @@ def _sparse(name: str) -> str:
 
 
 def _opsets(imports: Sequence[onnx.OperatorSetIdProto]) -> Opsets:
-    return tuple(("" if each.domain == "ai.onnx" else each.domain, each.version) for each in imports)
-
-
-def _open_sizes(inputs: Sequence[onnx.ValueInfoProto], shape: tuple[int, ...] | None) -> dict[str, int]:
-    """The sizes of named dimensions: those of the first input that has as many dimensions as the shape."""
-    for each in inputs:
-        dims = each.type.tensor_type.shape.dim
-        if shape is not None and len(dims) == len(shape) and any(not dim.dim_value for dim in dims):
-            pairs = zip(dims, shape, strict=True)
-            return {dim.dim_param: size for dim, size in pairs if dim.dim_param and not dim.HasField("dim_value")}
-    return {}
-
-
-def _input(each: onnx.ValueInfoProto, sizes: Mapping[str, int], shape: tuple[int, ...] | None) -> Tensor:
-    """An input of the graph. `shape` where it is the only one, so that dimensions without a name are known, too."""
-    kind = each.type.tensor_type
-    tensor = Tensor(name=each.name, kind="input", data_type=kind.elem_type)
-    if not each.type.HasField("tensor_type"):
-        tensor.unknown = f"the graph's input '{each.name[:80]}' is no tensor"
-        return tensor
-    if not kind.HasField("shape"):
-        tensor.shape = shape
-    else:
-        dims = kind.shape.dim
-        fallback = shape if shape is not None and len(shape) == len(dims) else (None,) * len(dims)
-        found = [
-            dim.dim_value if dim.dim_value > 0 else sizes.get(dim.dim_param, size)
-            for dim, size in zip(dims, fallback, strict=True)
-        ]
-        if None not in found:
-            tensor.shape = checked(tuple(size for size in found if size is not None), each.name)
-    if tensor.shape is None:
-        tensor.unknown = f"the graph's input '{each.name[:80]}' leaves dimensions open, and nothing says their sizes"
-    return tensor
+    """The version of each domain. Where a domain is imported twice the last counts, as in onnxruntime."""
+    return tuple({"" if each.domain == "ai.onnx" else each.domain: each.version for each in imports}.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     Value = np.ndarray[Any, Any]
 
 MOST_ELEMENTS = KEPT_BYTES // 8
+_MOST_TRUTHS = 1 << 20  # of a tensor of truths, by which Compress selects
 _LARGEST = 1 << 62  # elements; more than any machine addresses
 Kind = Literal["input", "weight", "constant", "activation"]
 
@@ -28,8 +30,8 @@ class Tensor:
     """A tensor of a run. `kind`: where it comes from; `constant` is what a Constant node holds.
 
     `shape` is None where it could not be found out, for the reason in `unknown`. `parts` are the tensors whose memory
-    this one stands for: a loop's stacked outputs are its iterations' tensors. `source` computes the value, when it is
-    asked for.
+    this one stands for: a loop's stacked outputs are its iterations' tensors. `items`: the tensors of a sequence, which
+    has no shape of its own. `absent`: an optional that holds nothing. `source` computes the value, when asked.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Tensor:
     shape: tuple[int, ...] | None = None
     unknown: str = ""
     parts: tuple[Tensor, ...] = ()
+    items: tuple[Tensor, ...] | None = None
+    absent: bool = False
     source: Callable[[], Value | None] | None = field(default=None, repr=False)
     _value: Value | None = field(default=None, repr=False)
 
@@ -48,6 +52,8 @@ class Tensor:
         Raises:
             ModelError: its shape is unknown, or its elements (strings) have no size; names it and says why.
         """
+        if self.items is not None or self.absent:
+            return sum(each.size for each in self.items or ())
         found = size_of(self.data_type, self.shaped())
         if found is None:
             message = f"'{self.name}' holds elements of type {type_name(self.data_type)}, which have no fixed size"
@@ -61,14 +67,36 @@ class Tensor:
             ModelError: it is unknown; names the tensor and says why.
         """
         if self.shape is None:
-            message = f"the shape of '{self.name[:80]}' is unknown: {self.unknown}"
+            message = f"the shape of '{self.name[:80]}' is unknown: {self.unknown or 'it is a sequence, not a tensor'}"
             raise ModelError(message)
         return self.shape
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its shape is known; of a sequence, those of its tensors."""
+        if self.items is not None:
+            return all(each.is_known for each in self.items)
+        return self.shape is not None or self.absent
+
+    def like(self, name: str) -> Tensor:
+        """Another of the same type, shape and value: what a node makes that copies it."""
+        items = None if self.items is None else tuple(each.like(each.name) for each in self.items)
+        return Tensor(
+            name=name,
+            data_type=self.data_type,
+            shape=self.shape,
+            unknown=self.unknown,
+            items=items,
+            absent=self.absent,
+            source=self.known,
+        )
 
     def known(self) -> Value | None:
         """The value where it is small and does not depend on the model's input, else None."""
         if self._value is None and self.source is not None:
             self._value, self.source = self.source(), None
+        if self._value is None and self.shape is not None and 0 in self.shape:
+            self._value = _nothing(self.data_type, self.shape)
         return self._value
 
     def real(self) -> tuple[Tensor, ...]:
@@ -81,6 +109,14 @@ def type_name(data_type: int) -> str:
     known = {number: name for name, number in onnx.TensorProto.DataType.items()}
     name = str(known.get(data_type, f"number {data_type}")).lower()
     return {"float": "float32", "double": "float64"}.get(name, name)
+
+
+def _nothing(data_type: int, shape: tuple[int, ...]) -> Value | None:
+    """The value of a tensor without elements, which nothing can change."""
+    try:
+        return np.empty(shape, dtype=onnx.helper.tensor_dtype_to_np_dtype(data_type))
+    except KeyError:
+        return None
 
 
 def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
@@ -101,7 +137,8 @@ def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
 
 
 def _read(proto: onnx.TensorProto, shape: tuple[int, ...]) -> Value | None:
-    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > MOST_ELEMENTS:
+    most = _MOST_TRUTHS if proto.data_type == onnx.TensorProto.BOOL else MOST_ELEMENTS
+    if proto.data_location == onnx.TensorProto.EXTERNAL or math.prod(shape) > most:
         return None
     try:
         return np.asarray(numpy_helper.to_array(proto))

@@ -10,9 +10,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from .load import beside, load
+from .load import beside, graphs_of, load
 from .problems import ModelError
-from .wire import LEFT_OUT_HERE, SCATTERED
+from .tensors import type_name
+from .wire import LEFT_OUT_HERE, SCATTERED, size_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,3 +124,21 @@ def _dtype(tensor: onnx.TensorProto) -> np.dtype[np.generic]:
         message = f"the tensor '{tensor.name}' is of a type that numpy does not have"
         raise ModelError(message)
     return dtype
+
+
+def held_by(path: Path, *, integers: bool) -> list[tuple[str, int, int]]:
+    """Type, elements and bytes of each initializer of a file; without `integers` those that are shapes are left out.
+
+    Raises:
+        ModelError: it is no model, or holds elements without a size.
+    """
+    made = []
+    for graph in graphs_of(load(path)):
+        for each in (*graph.initializer, *(sparse.values for sparse in graph.sparse_initializer)):
+            size = size_of(each.data_type, tuple(each.dims))
+            if size is None:
+                message = f"the tensor '{each.name[:80]}' holds elements without a fixed size"
+                raise ModelError(message)
+            if integers or each.data_type != onnx.TensorProto.INT64:
+                made.append((type_name(each.data_type), math.prod(each.dims), size))
+    return made

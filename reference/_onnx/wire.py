@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 8192  # a payload of integers up to this size stays: shapes are computed from small tensors
 _KEPT_FLOAT_BYTES = 256  # the scales of a Resize; biases may go
+_KEPT_BOOL_BYTES = 1 << 20  # what Compress keeps, an element a byte
 _MOST_KEPT = 64 << 20
 # Drawn anew in each process: what it stands before was written here, whatever doc_strings a file brings along.
 LEFT_OUT_HERE = secrets.token_hex(8)
@@ -56,6 +57,9 @@ _INTEGERS = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 _ALWAYS = frozenset({"tensor", "graph"})
 _DIMS, _DATA_TYPE, _NAME, _RAW, _DOC, _ENTRIES, _LOCATION = 1, 2, 8, 9, 12, 13, 14
 _TYPED = frozenset({4, 5, 6, 7, 10, 11})
+_BOOL = 9
+# How an attribute ends that says its type: FLOATS, INTS or STRINGS. A forest's have a field a number.
+_PLAIN_ENDS = tuple(bytes([0xA0, 0x01, kind]) for kind in (6, 7, 8))
 _EXTERNAL_MARK = bytes([14 << 3, 1])  # data_location: EXTERNAL
 # Bits of an element by TensorProto.DataType; strings (8) have no size of their own.
 BITS: Mapping[int, int] = {
@@ -117,7 +121,8 @@ class _Walk:
             count += 1
             if wire == _BYTES and number in inside:
                 name, below = inside[number]
-                if below in _ALWAYS or finish - begin > _WHOLE_BYTES:
+                plain = below == "attribute" and self._data[finish - 3 : finish] in _PLAIN_ENDS
+                if below in _ALWAYS or (finish - begin > _WHOLE_BYTES and not plain):
                     here = f"{place}.{name}[{count - 1}]"
                     content = self.message(below, begin, finish, here, depth + 1)
                     kept += _head(number, len(content)) + content
@@ -147,7 +152,7 @@ class _Walk:
                 self._note(head, number, wire, begin, finish)
                 continue
             where.append((number if wire == _BYTES else 0, begin, finish))
-            if finish - tag + len(payload) <= KEPT_BYTES:
+            if finish - tag + len(payload) <= (_KEPT_BOOL_BYTES if head.data_type == _BOOL else KEPT_BYTES):
                 payload += self._data[tag:finish]
         if head.is_external:
             if raw > 0 or typed:

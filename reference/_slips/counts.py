@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from .._counting.trace import CountedOperation, Trace
 
 
-def composition(
+def composition(  # noqa: PLR0913 - the conventions
     subject: CountedSubject,
     row: Callable[[Trace, CountedOperation], str],
     *,
@@ -53,10 +54,12 @@ def composition(
     others: bool = False,
     per_sample: bool = False,
     library: Library | None = None,
+    each: int = 1,
 ) -> Composition:
     """The operations of a subject, and what slips make of them. `row` names the row of a table that one belongs to.
 
-    `others`: norms count two for each input element and pools one, where those are asked for instead of products.
+    `each`: what a multiply-accumulate counts. `others`: norms count two for each input element and pools one, where
+    those are asked for instead of products.
     """
     known: dict[int, tuple[Trace, list[Part]]] = {}  # most products of sizes leave a trace as another one does
 
@@ -66,7 +69,7 @@ def composition(
             return known[id(trace)][1]
         wanted = chosen(trace.root, layers)
         found = [
-            part
+            _worth(part, each)
             for operation in trace.operations
             for part in parts(operation, row(trace, operation), wanted(operation.call.module), bias=bias, others=others)
         ]
@@ -74,6 +77,11 @@ def composition(
         return found
 
     return Composition(library=library or LIBRARY, make=make)
+
+
+def _worth(part: Part, each: int) -> Part:
+    """The part, where a multiply-accumulate, and what is asked for with them, counts so much."""
+    return replace(part, count=part.count * each) if each > 1 and (part.counted or not part.kind) else part
 
 
 def by_layer(trace: Trace, operation: CountedOperation) -> str:

@@ -18,10 +18,11 @@ import numpy as np
 import onnx
 
 from .node_kinds import disagreement
+from .rounding import CLOSE, sizes_of_terms
 from .runtimes import RefusedError, by_onnxruntime, by_reference, in_words_of, inlined, with_products_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from .prove import Proof
     from .values import Array
@@ -32,6 +33,7 @@ _SECONDS = 60.0
 _MOST_BYTES = 3 << 30
 _CLOSE = 2e-4  # of the largest output; float32 in another order of summation stays a hundred times below
 _FAR = 1e-2  # of the largest output; no rounding comes near, and float16 stays below
+_FAR_TERMS = 1e-3  # of the sum of the terms' absolute values, where these cancel; float16 stays below, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ def execute(
             given |= proof.own.draw(generator) if proof.own is not None else {}
             wanted = by_onnxruntime(str(original), feeds) if proof.own is None else _own_outputs(proof, feeds, given)
             got = _run(submitted, model, given, declared, seconds)
-            done = _compared(got, wanted, proof.outputs, seed)
+            done = _compared(got, wanted, proof.outputs, seed, lambda name: _terms(name, original, proof, feeds, given))
             if not done.is_counterexample or proof.own is not None:
                 return replace(done, is_counterexample=False)
             return replace(done, is_counterexample=_is_confirmed(model, given, declared, got))
@@ -82,8 +84,17 @@ def _drawn(generator: np.random.Generator, proof: Proof, name: str) -> Array:
     return generator.standard_normal(value.shape or ()).astype(np.float32)
 
 
-def _own_outputs(proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Array]:
-    """What the one linear layer that the proof found makes of the input."""
+def _terms(name: str, original: Path, proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, Array]) -> float:
+    """How large the terms are of which an output of the original is the sum."""
+    if proof.own is not None:
+        return float(np.max(np.abs(_own_outputs(proof, feeds, given, absolute=True)[name]), initial=0.0))
+    return sizes_of_terms(onnx.load(str(original)), feeds)[name]
+
+
+def _own_outputs(
+    proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, Array], *, absolute: bool = False
+) -> dict[str, Array]:
+    """What the one linear layer that the proof found makes of the input; with `absolute`, the sums of what it adds."""
     layer, own = proof.own_layer, proof.own
     if layer is None or layer.weight is None or layer.bias is None or own is None:
         message = "the proof found no layer to run beside the file"
@@ -94,7 +105,9 @@ def _own_outputs(proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, A
         weight = drawn if np.array_equal(layer.weight, own.symbols) else drawn.T
     (data,) = feeds.values()
     ((name, _),) = proof.original.outputs
-    return {name: (data.astype(np.float64) @ weight + layer.bias).astype(np.float32)}
+    parts = [data.astype(np.float64), weight, layer.bias]
+    left, right, bias = [np.abs(each) for each in parts] if absolute else parts
+    return {name: (left @ right + bias).astype(np.float32)}
 
 
 def _run(
@@ -142,8 +155,13 @@ def _off(one: Array, other: Array) -> float:
 
 
 def _compared(
-    got: Mapping[str, Array], wanted: Mapping[str, Array], pairs: Mapping[str, str], seed: int
+    got: Mapping[str, Array],
+    wanted: Mapping[str, Array],
+    pairs: Mapping[str, str],
+    seed: int,
+    terms: Callable[[str], float],
 ) -> TiledExecution:
+    """What came of a run. `terms` says how large those are of which an output is the sum, where that is asked."""
     for theirs, ours in pairs.items():
         one, other = got[theirs], wanted[ours]
         if one.shape != other.shape or one.dtype != other.dtype:
@@ -152,10 +170,13 @@ def _compared(
         largest = float(np.max(np.abs(other), initial=0.0))
         with np.errstate(invalid="ignore"):  # infinity less infinity is NaN, which is off, too
             off = float(np.max(np.abs(one.astype(np.float64) - other), initial=0.0))
-        if not off <= _CLOSE * largest:
+        if off <= _CLOSE * largest:
+            continue
+        size = terms(ours)
+        if not off <= CLOSE * size:
             says = f"run on a random input, the output '{theirs}' is off by up to {off:.3g} (its largest value is "
             says += f"{largest:.3g}; seed {seed})"
-            is_far = bool(np.isfinite(one).all()) and off > _FAR * largest
+            is_far = bool(np.isfinite(one).all()) and off > max(_FAR * largest, _FAR_TERMS * size)
             return TiledExecution(outcome="differs", says=says, is_counterexample=is_far)
     return TiledExecution(
         outcome="agrees", says="run on a random input, the outputs are the original's within rounding"

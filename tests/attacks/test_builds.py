@@ -62,6 +62,7 @@ def runner(tmp_path_factory):
         yield runner
 
 
+@pytest.mark.promise("builds-are-contained")
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "LIMITS", replace(build.LIMITS, seconds=3.0))
@@ -82,6 +83,7 @@ def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path, monkeypatch
     assert came is None or json.loads(came[1]) in ("''", "[]", "False", "None"), said
 
 
+@pytest.mark.promise("builds-are-contained")
 def test_a_program_that_was_built_reaches_no_answers(world, runner, tmp_path):
     """The program itself, too: what it runs as is jailed like any other."""
     from labgrade.sandbox.requests import ProgramRequest

@@ -184,6 +184,7 @@ def safe(report):
     assert not [line for line in texts[0].splitlines() if line.startswith(("=", "+", "@"))]
 
 
+@pytest.mark.promise("innocents-beside-hostile-ones")
 def test_a_small_class(request, tmp_path):
     check(request, tmp_path, ways()[3::61][:5])
 

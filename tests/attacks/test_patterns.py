@@ -54,6 +54,7 @@ def seconds(pattern, text):
     return time.process_time() - begin
 
 
+@pytest.mark.promise("the-wire-is-bounded")
 @pytest.mark.parametrize(("name", "pattern"), FOUND, ids=[name for name, _ in FOUND])
 def test_patterns_are_linear(name, pattern):
     for short, long in zip(texts(pattern, SHORT), texts(pattern, LONG), strict=True):

@@ -115,6 +115,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.promise("no-byte-is-parsed-in-the-grader")
 def test_the_process_that_grades_parses_nothing_of_a_student_s(runner, watched, tmp_path):
     from labgrade.answers import call
     from labgrade.answers.question import Question
@@ -189,6 +190,7 @@ class Says:
         return Execution(status="returned", value=self.frames * len(request.asks))
 
 
+@pytest.mark.promise("values-not-verdicts")
 @pytest.mark.parametrize(
     "data",
     [
@@ -275,6 +277,7 @@ def test_a_forged_list_of_functions_is_not_searched_by_the_grader(runner, tmp_pa
 # ---- archives and repositories ---------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("archives-are-opened-in-the-jail")
 def test_what_opens_archives_may_be_taken_over_and_still_writes_nothing_elsewhere(tmp_path):
     """Records as a broken jail could send them: names that lead out, endless names, wrong letters, no end."""
     (tmp_path / "class").mkdir()
@@ -309,6 +312,7 @@ def resized(record):
     return archive_records._record(b"E", record[5:])
 
 
+@pytest.mark.promise("archives-are-opened-in-the-jail")
 def test_an_archive_that_takes_too_long_is_named_and_what_came_before_is_kept(tmp_path, monkeypatch, runner):
     """Some megabytes that are packed in a way that takes long: the limit is made short."""
     monkeypatch.setattr("labgrade.sandbox.runner._OPEN_SECONDS", 0.2)

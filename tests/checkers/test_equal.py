@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from checkers.at_most import at_most
+from checkers.between import between
+from checkers.close import close
 from checkers.equal import equal
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
@@ -40,30 +44,25 @@ def test_an_exact_number_is_right():
 @pytest.mark.parametrize(
     ("got", "expected", "reason"),
     [
-        (1_356_857_600, 1_498_376_192, "got 1,356,857,600, which is 9.4 % less than expected"),
-        (1_498_376_193, 1_498_376_192, "got 1,498,376,193, which is 1 more than expected"),
-        (1_498_376_190, 1_498_376_192, "got 1,498,376,190, which is 2 less than expected"),
-        (1_498_376_195, 1_498_376_192, "got 1,498,376,195, which is under 0.000001 % more than expected"),
-        (1_498_391_752, 1_498_376_192, "got 1,498,391,752, which is 0.001 % more than expected"),
-        (2_996_752_384, 1_498_376_192, "got 2,996,752,384, which is 100 % more than expected"),
-        (800, 100, "got 800, which is 8 times too big"),
-        (100, 800, "got 100, which is 8 times too small"),
-        (26_499_616, 26, "got 26,499,616, which is 1,019,216 times too big"),
-        (3_504, 1_000, "got 3,504, which is about 3.504 times too big"),
-        (10**400, 57, "got about 10^400, which is more than 1,000,000,000 times too big"),
-        (0, 57, "got 0, which is 100 % less than expected"),
+        (1_356_857_600, 1_498_376_192, "got 1,356,857,600, which is off by less than a factor of 2"),
+        (1_498_376_193, 1_498_376_192, "got 1,498,376,193, which is off by less than a factor of 2"),
+        (2_996_752_384, 1_498_376_192, "got 2,996,752,384, which is too big"),
+        (800, 100, "got 800, which is too big"),
+        (100, 800, "got 100, which is too small"),
+        (1, 410_592, "got 1, which is too small, by a factor of more than 10,000"),
+        (26_499_616, 26, "got 26,499,616, which is too big, by a factor of more than 100,000"),
+        (3_504, 1_000, "got 3,504, which is too big"),
+        (10**400, 57, "got about 10^400, which is too big, by a factor of more than 1,000,000,000"),
+        (-(10**30), 70, "got about -10^30, which has the wrong sign"),
+        (0, 57, "got 0, which is too small"),
         (-57, 57, "got -57, which has the wrong sign"),
-        (5, 0, "got 5, expected 0"),
-        (-8280, 0, "got -8,280, expected 0"),
-        (300, 100, "got 300, which is 3 times too big"),
-        (100, 300, "got 100, which is 3 times too small"),
-        (299, 100, "got 299, which is 199 % more than expected"),
-        (100_001, 3, "got 100,001, which is about 33,334 times too big"),
-        (29_999, 3, "got 29,999, which is about 10,000 times too big"),
-        (10**9 * 7, 7, "got 7,000,000,000, which is 1,000,000,000 times too big"),
-        (-(10**30), 7, "got about -10^30, which has the wrong sign"),
-        ("0.25", 0, "got 0.25, expected 0"),
-        (56, 57, "got 56, which is 1 less than expected"),
+        (5, 0, "got 5, which is not right"),
+        (-8280, 0, "got -8,280, which is too big, by a factor of more than 100"),
+        (100_001, 3, "got 100,001, which is too big, by a factor of more than 1,000"),
+        ("0.25", 0, "got 0.25, which is not right"),
+        (15, 1, "got 15, which is not right"),
+        (16, 15, "got 16, which is too big"),
+        (56, 57, "got 56, which is off by less than a factor of 2"),
     ],
 )
 def test_a_wrong_number_says_how_far_off_it_is(got, expected, reason):
@@ -149,14 +148,14 @@ def test_what_is_not_cut_or_has_too_few_digits_gets_nothing(text, expected):
 def test_a_negative_number_may_be_cut_too():
     cut = Number(value=Fraction("-1.49"), half_unit=Fraction("0.005"), digits=3, text="-1.49")
     assert equal(cut, exact("-1.498")).hint.startswith("rounded")
-    assert equal(cut, exact("1.498")).reason == "got -1.49, which has the wrong sign"
+    assert equal(cut, exact("1.498")).reason == "got -1.49, which is not right"
 
 
 @pytest.mark.parametrize(
     ("got", "reason", "hint"),
     [
-        ((1, 64, 55, 56), "got 1x64x55x56, of which dimension 3 is wrong", ""),
-        ((1, 64, 55, 55), "got 1x64x55x55, of which dimensions 3, 4 are wrong", ""),
+        ((1, 64, 55, 56), "got 1x64x55x56, which is not what is expected", ""),
+        ((1, 64, 55, 55), "got 1x64x55x55, which is not what is expected", ""),
         ((64, 1, 56, 56), "got 64x1x56x56, the right sizes in the wrong order", ""),
         (
             (64, 56, 56),
@@ -211,7 +210,7 @@ def test_a_histogram_gets_the_share_of_names_that_are_right():
     verdict = equal(got, OPERATORS)
     assert (verdict.outcome, verdict.credit, verdict.agrees) == (Outcome.PARTIAL, Fraction(1, 4), False)
     assert verdict.reason == (
-        "1 of 3 names is right; the first wrong one is 'Relu': got 56, which is 1 less than expected; "
+        "1 of 3 names is right; the first wrong one is 'Relu': got 56, which is off by less than a factor of 2; "
         "missing: 'MaxPool'; not expected: 'Gemm'"
     )
     assert verdict.facts["got"] == "Conv 57, Relu 56, Gemm 1"
@@ -265,3 +264,29 @@ def test_names_in_a_text_are_the_same_whatever_joins_them(listed):
 def test_a_text_in_place_of_a_number_or_a_shape_is_quoted():
     assert equal("few", exact(57)).reason == "got 'few', which is no number"
     assert equal("few", (1, 2)).reason == "got 'few', which is no shape"
+
+
+BELOW = ("0.3", "0.6", "0.7", "2.3", "1.1", "4.35", "0.1")  # whose doubles lie below or above their decimals
+
+
+@pytest.mark.parametrize("text", BELOW)
+def test_decimals_are_compared_as_they_are_written(text):
+    """Of a float in a spec its decimals count, not the double beside them."""
+    expected = Number(value=Fraction(float(text)), text=text)
+    unit = Decimal(1).scaleb(Decimal(text).as_tuple().exponent - 3)
+    one_below, cut = str(Decimal(text) - unit), str(Decimal(text) - 3 * unit / 10)
+    for answer in (printed(one_below), Number(value=Fraction(float(one_below)), text=one_below)):
+        for verdict in (equal(answer, expected), close(answer, expected, rtol=0, atol=0)):
+            assert (verdict.outcome, verdict.credit) == (Outcome.INCORRECT, 0), (one_below, verdict.reason)
+    assert equal(printed(text + "000"), expected).credit == 1
+    assert equal(exact(text), expected).facts["off"] == "0"
+    assert equal(printed(cut[:-1]), exact(cut)).reason.endswith("with its last digits cut off")
+    assert between(Number(value=Fraction(float(text)), text=text), None, low=float(text), high=float(text)).credit == 1
+    assert at_most(Number(value=Fraction(float(text)), text=text), None, limit=float(text)).credit == 1
+
+
+def test_a_number_that_no_decimal_stands_for_is_what_it_is():
+    third = Number(value=Fraction(1, 3))
+    assert third.written == Fraction(1, 3)
+    assert Number(value=Fraction(1, 2**1100)).written == Fraction(1, 2**1100)
+    assert Number(value=Fraction(2**1100 + 1, 2)).written == Fraction(2**1100 + 1, 2)

@@ -40,7 +40,8 @@ def test_a_row_off_by_one():
     verdict = same_rows(table(ROWS[0], row("conv2", 12_845_057), *ROWS[2:]), EXPECTED)
     assert (verdict.outcome, verdict.credit, verdict.agrees) == (Outcome.PARTIAL, Fraction(3, 4), False)
     assert verdict.reason == (
-        "3 of 4 rows are right; the first wrong one is 'conv2': macs: got 12,845,057, which is 1 more than expected"
+        "3 of 4 rows are right; the first wrong one is 'conv2': macs: got 12,845,057, which is off by less "
+        "than a factor of 2"
     )
     assert verdict.facts["expected macs (conv2)"] == "12,845,056"
 
@@ -50,8 +51,8 @@ def test_the_values_of_two_rows_swapped():
     verdict = same_rows(swapped, EXPECTED)
     assert verdict.credit == Fraction(1, 2)
     assert verdict.reason == (
-        "2 of 4 rows are right; the first wrong one is 'conv1': macs: got 12,845,056, which is about 9.188 times too "
-        "small; also wrong: 'conv2'"
+        "2 of 4 rows are right; the first wrong one is 'conv1': macs: got 12,845,056, which is too small; "
+        "also wrong: 'conv2'"
     )
 
 
@@ -63,7 +64,7 @@ def test_a_hint_is_given_where_all_that_is_wrong_has_it():
 
 def test_a_wrong_shape_names_its_column():
     verdict = same_rows(table(row("conv1", 118_013_952, 111), *ROWS[1:]), EXPECTED)
-    assert "'conv1': shape: got 1x64x111x111, of which dimensions 3, 4 are wrong" in verdict.reason
+    assert "'conv1': shape: got 1x64x111x111, which is not what is expected" in verdict.reason
 
 
 def test_a_missing_row():
@@ -189,7 +190,10 @@ def test_an_optional_row_may_say_another_right_value():
     for macs in (5_000, 0, 17):
         assert same_rows(table(*ROWS, row("inception", macs)), expected).reason == "all 4 rows are right"
     wrong = same_rows(table(*ROWS, row("inception", 18)), expected)
-    assert (wrong.credit, "got 18, which is about 277.8 times too small" in wrong.reason) == (Fraction(4, 5), True)
+    assert (wrong.credit, "got 18, which is too small, by a factor of more than 100" in wrong.reason) == (
+        Fraction(4, 5),
+        True,
+    )
     assert same_rows(table(*ROWS, row("inception", 0, 55)), expected).credit == Fraction(4, 5)
 
 

@@ -170,6 +170,7 @@ def test_a_submission_that_ends_its_session_each_time_costs_nobody_else(room, cl
     assert outcomes["s002", "total"] == "INCORRECT"
 
 
+@pytest.mark.promise("no-page-for-the-network")
 def test_nobody_reaches_the_workers_without_our_keys(client):
     place = client.scheduler.address
     assert place.startswith("tls://127.0.0.1:")

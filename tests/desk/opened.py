@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
+import threading
+import time
 from pathlib import Path
 from urllib.parse import urlencode
 
+import uvicorn
 from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 from starlette.testclient import TestClient
@@ -20,11 +24,13 @@ from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import HandInPictures, Pictures
 from labgrade.desk.sanitise import Renderer, sanitised
+from labgrade.desk.serve import bound
 from labgrade.desk.snapshot import LiveResults
 from labgrade.review import decisions, results
 
 PORT = 8765
-HOME = f"http://127.0.0.1:{PORT}"
+HOST = "desk-of-the-tests.localhost"
+HOME = f"http://{HOST}:{PORT}"
 QUESTION = {"lab": "lab2", "task": "macs", "check": "essay"}
 
 
@@ -52,15 +58,14 @@ class Direct(Renderer):
 class Opened:
     """A desk of one person, as their browser sees it."""
 
-    def __init__(self, folder, by="ann", looks=None):
-        self.folder, self.token = folder, access.new_token()
+    def __init__(self, folder, by="ann", looks=None, *, enter=True):
+        self.port, self.folder, self.keys = PORT, folder, access.Keys(host=HOST)
         self.live = LiveResults(folder)
-        self.pages = Pages(
-            self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=access.form_key(self.token)
-        )
-        self.app = application(self.pages, ClassPages(self.live, by, looks or NOT_LOOKING), port=PORT, token=self.token)
+        self.pages = Pages(self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=self.keys.form)
+        self.app = application(self.pages, ClassPages(self.live, by, looks or NOT_LOOKING), port=PORT, keys=self.keys)
         self.client = TestClient(self.app, base_url=HOME, follow_redirects=True)
-        self.client.get(f"/?token={self.token}")
+        if enter:
+            self.client.get(f"/?token={self.keys.link}")
 
     def page(self, who, **more):
         return self.client.get("/answer", params={**QUESTION, "who": who, **more})
@@ -72,6 +77,31 @@ class Opened:
             content=encoded(form_of(page.text, form), fields),
             headers={"origin": origin, "content-type": "application/x-www-form-urlencoded"},
         )
+
+
+class Served:
+    """A desk that a browser reaches: its link, and the keys that open it."""
+
+    def __init__(self, folder, by="ann", looks=NOT_LOOKING, pictures=NO_PICTURES, port=0):
+        self.stack, self.keys = contextlib.ExitStack(), access.Keys()
+        listening = self.stack.enter_context(bound(port))
+        port = listening[0].getsockname()[1]
+        live = LiveResults(folder)
+        pages = Pages(live, Direct(None, folder), Decider(live, by), pictures, key=self.keys.form)
+        app = application(pages, ClassPages(live, by, looks), port=port, keys=self.keys)
+        self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": listening}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.link = self.keys.address(port)
+
+    def close(self):
+        if self.server.should_exit:
+            return
+        self.server.should_exit = True
+        self.thread.join()
+        self.stack.close()
 
 
 def form_of(page, name):

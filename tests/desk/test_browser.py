@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import threading
-import time
 from dataclasses import replace
 from fractions import Fraction
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-import uvicorn
-from desk.opened import NO_PICTURES, NOT_LOOKING, Direct, points, rulings, write_class
+from desk.opened import NO_PICTURES, NOT_LOOKING, Served, points, rulings, write_class
 from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 
 from labgrade.core.results import MarkingText
 from labgrade.core.text import encodable, one_line
-from labgrade.desk import access
-from labgrade.desk.app import application
-from labgrade.desk.class_pages import ClassPages
-from labgrade.desk.form_decisions import Decider
-from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import HandInPictures, Pictures, encoded
-from labgrade.desk.serve import bound
-from labgrade.desk.snapshot import LiveResults
 from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
 from tests.reports.gallery import PAYLOADS
 
@@ -44,30 +35,6 @@ def browser():
         opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
-
-
-class Served:
-    """A desk that a browser reaches: its link, and what the browser complained of."""
-
-    def __init__(self, folder, by, looks, pictures):
-        self.listening, token = bound(0), access.new_token()
-        port = self.listening.getsockname()[1]
-        live = LiveResults(folder)
-        pages = Pages(live, Direct(None, folder), Decider(live, by), pictures, key=access.form_key(token))
-        app = application(pages, ClassPages(live, by, looks), port=port, token=token)
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.link = f"http://127.0.0.1:{port}/?token={token}"
-
-    def close(self):
-        if self.server.should_exit:
-            return
-        self.server.should_exit = True
-        self.thread.join()
-        self.listening.close()
 
 
 @pytest.fixture
@@ -91,7 +58,8 @@ def watched(browser, link, **more):
     page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: seen.append(str(error)))
     page.on("console", lambda said: seen.append(said.text) if said.type in {"error", "warning"} else None)
-    page.on("request", lambda asked: None if asked.url.startswith(link[:20]) else seen.append(asked.url))
+    home = link.partition("/?")[0]
+    page.on("request", lambda asked: None if asked.url.startswith(f"{home}/") else seen.append(asked.url))
     page.goto(link)
     return page, seen
 
@@ -293,8 +261,11 @@ def test_a_desk_that_ends_before_it_confirms_is_said_and_the_page_stays(browser,
     page.keyboard.press("Escape")
 
     def reply_is_lost(route):
-        route.fetch(max_redirects=0)  # it is on the disk, and the power goes
-        route.abort()
+        asked, name = urlsplit(route.request.url), {"host": urlsplit(route.request.url).netloc}
+        # Browsers alone know where the name is.
+        address = asked._replace(netloc=f"127.0.0.1:{asked.port}").geturl()
+        route.fetch(url=address, headers=route.request.all_headers() | name, max_redirects=0)
+        route.abort()  # it is on the disk, and the power goes
 
     page.wait_for_timeout(UNSEEN_MS)
     page.route("**/decide", reply_is_lost)
@@ -328,7 +299,8 @@ def test_where_the_script_fails_or_there_is_none_the_browser_loads_the_next_page
     press(page, "Shift+F")
     second = who(page)
     assert second != first
-    plain, _ = watched(browser, link, java_script_enabled=False)
+    cookie = page.context.storage_state()
+    plain, _ = watched(browser, link, java_script_enabled=False, storage_state=cookie)
     plain.goto(page.url)
     plain.locator("[name=points]").first.fill("2")
     with plain.expect_navigation():
@@ -387,9 +359,10 @@ def test_axe_finds_nothing_on_any_page_in_light_and_dark(browser, serve, course)
         f"/pictures?{query}": "main img",
         "/class": "table",
     }
-    home = link.partition("/?")[0]
+    home, cookie = link.partition("/?")[0], page.context.storage_state()
     for scheme, width in (("light", 1200), ("dark", 420)):
-        page, _ = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
+        viewport = {"width": width, "height": 900}
+        page, _ = watched(browser, link, color_scheme=scheme, viewport=viewport, storage_state=cookie)
         for path, shown in shows.items():
             page.goto(home + path)
             assert page.url == home + path
@@ -404,9 +377,11 @@ def violations(axe, page):
 def test_axe_finds_nothing_where_two_hand_ins_stand_side_by_side(browser, serve, looked):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     results, made = looked
-    link = serve(results, looks=made)
+    link, cookie = serve(results, looks=made), None
     for scheme, width in (("light", 1200), ("dark", 420)):
-        page, seen = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
+        viewport = {"width": width, "height": 900}
+        page, seen = watched(browser, link, color_scheme=scheme, viewport=viewport, storage_state=cookie)
+        cookie = page.context.storage_state()
         page.goto(f"{link.partition('/?')[0]}/alike?one=s00&other=s01")
         assert page.locator("mark").count() > 10
         assert violations(axe, page) == [], scheme

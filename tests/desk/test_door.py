@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import hmac
 import re
 import socket
 
 import pytest
-from desk.opened import HOME, QUESTION, Opened, encoded, form_of, rulings
+from desk.opened import HOME, HOST, QUESTION, Opened, encoded, form_of, rulings
 from starlette.testclient import TestClient
 
-from labgrade.desk import access
+from labgrade.core.errors import UsageError
+from labgrade.desk import serve
 from labgrade.desk.serve import bound
 
 
@@ -26,25 +29,85 @@ def test_without_the_token_there_is_nothing(desk, path):
     assert "because" not in found.text
 
 
-def test_the_link_becomes_a_cookie_that_no_script_and_no_other_site_has(desk):
-    found = stranger(desk, follow_redirects=False).get(f"/?token={desk.token}")
+def test_the_link_becomes_a_cookie_that_no_script_and_no_other_site_has(folder):
+    desk = Opened(folder, enter=False)
+    found = stranger(desk, follow_redirects=False).get(f"/?token={desk.keys.link}")
     assert (found.status_code, found.headers["location"]) == (303, "/")
     cookie = found.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
+    assert "domain" not in cookie.lower()  # of this name alone, and no other below `localhost`
+
+
+def test_the_link_is_spent_by_the_first_browser_that_comes_by_it(desk):
+    assert desk.client.get(f"/?token={desk.keys.link}").url.path == "/"  # which may come by it again
+    found = stranger(desk).get(f"/?token={desk.keys.link}")
+    assert (found.status_code, "set-cookie" in found.headers) == (403, False)
+    assert "has opened the desk before" in found.text
+
+
+def test_a_look_at_the_link_that_opens_nothing_does_not_spend_it(folder):
+    desk = Opened(folder, enter=False)
+    for path in ("/?token=", "/?token=x", f"/class?token={desk.keys.link}"):
+        assert stranger(desk).get(path).status_code == 403
+    assert stranger(desk).head(f"/?token={desk.keys.link}").status_code == 403
+    other = stranger(desk, base_url=f"http://127.0.0.1:{desk.port}")
+    assert other.get(f"/?token={desk.keys.link}").status_code == 403
+    assert desk.client.get(f"/?token={desk.keys.link}").status_code == 200
+
+
+def test_no_key_of_a_desk_opens_another_door_or_follows_from_one(desk):
+    keys = desk.keys
+    assert len({keys.host, keys.link, keys.session, keys.form}) == 4
+    for cookie in (keys.link, keys.form, "", keys.session[:-1], f"{keys.session}x"):
+        assert stranger(desk, cookies={"labgrade_desk": cookie}).get("/").status_code == 403
+    assert keys.session not in desk.page("ann").text
+    assert keys.link not in desk.page("ann").text
+    for forged in keys.link, keys.session, hmac.digest(keys.session.encode(), b"forms of the desk", "sha256").hex():
+        found = desk.client.post("/undo", data={"key": forged, "number": "1"}, headers={"origin": HOME})
+        assert found.status_code == 403
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "10.0.0.1:8765", "[::1]:8765", ""]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8765",
+        "127.0.0.1",
+        "127.0.0.1:8765",
+        "localhost:8765",
+        "other.localhost:8765",
+        HOST,
+        f"{HOST}:80",
+        f"{HOST.upper()}:8765",
+        f"{HOST}.:8765",
+        f"x.{HOST}:8765",
+        "10.0.0.1:8765",
+        "[::1]:8765",
+        "",
+        "\xff",
+    ],
 )
-def test_another_host_is_refused_even_with_the_token(desk, host):
-    found = desk.client.get("/", headers={"host": host})
-    assert found.status_code == 403
+def test_another_host_is_refused_even_with_the_cookie_and_told_nothing(desk, host):
+    for path in ("/", f"/?token={desk.keys.link}", "/static/desk.js"):
+        found = desk.client.get(path, headers={"host": host.encode("latin-1")})
+        assert found.status_code == 403
+        assert HOST not in found.text + str(found.headers)
 
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "null", "", "http://127.0.0.1:80", "https://127.0.0.1:8765", "http://localhost:8765"],
+    [
+        "http://evil.example",
+        "null",
+        "",
+        "http://127.0.0.1:8765",
+        "http://localhost:8765",
+        f"http://{HOST}",
+        f"http://{HOST}:80",
+        f"https://{HOST}:8765",
+        f"http://x.{HOST}:8765",
+    ],
 )
 def test_a_form_of_another_page_decides_nothing(desk, folder, origin):
     found = desk.send(desk.page("ann"), origin=origin, points=["3", "1"])
@@ -56,7 +119,7 @@ def test_a_form_without_the_pages_key_decides_nothing(desk, folder):
     page = desk.page("ann")
     other = Opened(folder)
     body = encoded([row for row in form_of(page.text, "mark") if row[0] != "key"], {"points": ["3", "1"]})
-    for content in (body, f"{body}&key={access.form_key(other.token)}", f"{body}&key="):
+    for content in (body, f"{body}&key={other.keys.form}", f"{body}&key="):
         found = desk.client.post("/decide", content=content, headers={"origin": HOME})
         assert found.status_code == 403
         assert "nothing was saved" in found.text
@@ -107,7 +170,7 @@ def test_nothing_is_listed_and_no_other_file_is_served(desk, path):
 @pytest.mark.parametrize("content", [b"\xff", b"row=5&key=", b"a=1&" * 30_000, b"x" * (5 << 20), b"%ff=%ff"])
 def test_what_is_no_form_is_refused(desk, folder, content):
     found = desk.client.post("/decide", content=content, headers={"origin": HOME})
-    assert found.status_code == 403
+    assert found.status_code in {403, 413}
     assert rulings(folder) == ()
 
 
@@ -142,7 +205,45 @@ def test_the_class_and_its_students_have_pages_with_a_policy_of_their_own(desk):
 
 
 def test_a_page_is_sent_without_waiting_for_the_browser_to_acknowledge_its_header():
-    with bound(0) as listening:
-        listening.listen()
-        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with (
+        bound(0) as (listening, *_),
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_nobody_else_can_listen_where_a_browser_looks_for_the_desk():
+    with bound(0) as sockets:
+        port = sockets[0].getsockname()[1]
+        for host, family in {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}.items():
+            with pytest.raises(OSError, match=r"in use|assign"):
+                socket.create_server((host, port), family=family)
+
+
+@pytest.fixture
+def only_ipv6_taken():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
+            yield other.getsockname()[1]
+    except OSError:
+        pytest.skip("this machine has no ::1")
+
+
+def test_a_port_that_somebody_has_of_the_other_loopback_is_none_for_a_desk(only_ipv6_taken, monkeypatch):
+    with pytest.raises(UsageError, match="can't be used"), bound(only_ipv6_taken):
+        pass
+    free, taken = serve._listening, iter([only_ipv6_taken])
+    monkeypatch.setattr(serve, "_listening", lambda *where: free(*where[:2], where[2] or next(taken, 0)))
+    with bound(0) as sockets:
+        assert len({each.getsockname()[1] for each in sockets} - {only_ipv6_taken}) == 1
+
+
+def test_a_machine_without_ipv6_has_one_address(monkeypatch):
+    def none(_):
+        raise OSError(errno.EAFNOSUPPORT, "none")
+
+    free = serve._listening
+    monkeypatch.setattr(serve, "_listening", lambda *w: none(w) if w[0] == socket.AF_INET6 else free(*w))
+    with bound(0) as sockets:
+        assert len(sockets) == 1

@@ -146,6 +146,9 @@ class FakeTrials:
     def __init__(self, text):
         self.text = text
 
+    def beside(self, *_):
+        return []
+
     def source(self):
         return Source(function="f", file="f.py", text=self.text)
 
@@ -273,7 +276,7 @@ def test_a_change_is_judged_with_all_that_was_handed_in(tmp_path, monkeypatch):
     asked = []
     grader = SimpleNamespace(judging_of=lambda *about: (asked.append(about[-1]), None))
     monkeypatch.setattr(probe, "judge", lambda *_: correct())
-    task = SimpleNamespace(limits=Limits(), checks=())
+    task = SimpleNamespace(limits=Limits(), checks=(), subject=None)
     check = Check(id="a", points=Fraction(1), answer="b")
     (tmp_path / "new").mkdir()
     changed = Trials(grader, task, check, whole).rewritten(tmp_path / "new", Source(function="f", file="f.py", text=""))

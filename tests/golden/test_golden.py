@@ -33,6 +33,7 @@ VARIES = re.compile(
 COMMANDS = (
     "anonymous",
     "check",
+    "collect",
     "compute",
     "counterexample",
     "desk",
@@ -43,7 +44,19 @@ COMMANDS = (
     "init",
     "kit",
 )
-COMMANDS += ("list", "mark", "new", "override", "picture", "regrade", "release", "schema", "standing", "subject")
+COMMANDS += (
+    "list",
+    "mark",
+    "new",
+    "override",
+    "picture",
+    "regrade",
+    "release",
+    "return",
+    "schema",
+    "standing",
+    "subject",
+)
 COMMANDS += ("test", "validate")
 
 

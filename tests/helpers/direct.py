@@ -16,7 +16,7 @@ from labgrade.diagnosis.probe import Trials
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.subjects import models, onnx_export
-from labgrade.truth.oracle import parameters_of
+from labgrade.truth.parameters import parameters_of
 
 ROOT = Path(__file__).parents[2]
 COURSE = course.find(ROOT)

@@ -16,6 +16,7 @@ from labgrade.files.cache import missing
 from labgrade.subjects import models
 
 WITH = {
+    **dict.fromkeys(("macs", "weight_bytes", "peak_bytes", "peak", "bandwidth"), 1000),
     "network": "alexnet",
     "operators": ["aten::conv2d"],
     "operator": "aten::conv2d",

@@ -1,7 +1,6 @@
 """MACs of small modules, each worked out by hand, and by torch's own counter."""
 
 import sys
-from functools import partial
 
 import pytest
 import torch
@@ -10,7 +9,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from labgrade.subjects import models
-from reference._counting.rules import RULES
+from reference._counting.rules import SHAPES
 from reference.macs import macs, macs_by_layer, macs_by_type, operations
 from reference.slips import macs_without_ceil_mode
 from tests.reference.subjects import Forward, Given
@@ -157,18 +156,8 @@ def test_by_torchs_own_counter(case):
 
 def test_what_multiplies_without_a_formula_is_refused():
     subject = functions(lambda x: torch.cdist(x, x), (4, 3))
-    with pytest.raises(NotImplementedError, match=r"'cdist' runs 'aten\._?cdist.*', which multiplies"):
+    with pytest.raises(NotImplementedError, match=r"'cdist' runs 'aten\._?cdist.*', which multiplies .* in Forward"):
         macs(subject)
-
-
-def test_every_kernel_that_torchs_counter_knows_is_known_or_refused():
-    from torch.utils.flop_counter import flop_registry
-
-    from reference._counting.aten import _FORMULAS, _MULTIPLIES
-
-    for kernel in flop_registry:
-        name = kernel.__name__.rpartition(".")[2]
-        assert name in _FORMULAS or _MULTIPLIES.search(name), name
 
 
 @pytest.mark.parametrize(
@@ -205,8 +194,8 @@ def test_what_counts_nothing_has_the_shape_that_torch_gives_it(name):
     reductions = [*(((x, *more), {}) for more in dims), *(((x,), more) for more in named), ((whole, 1), {})]
     joins = [(([x, other], dim), {}) for other in (x, *others) for dim in (0, 1, -3, 3)]
     for args, kwargs in [*joins, (([],), {}), (([x, x],), {"axis": 1})] if "c" in name else reductions:
-        function, rule = getattr(torch, name), RULES[getattr(torch, name)]
-        assert _shape_of(partial(rule, None), args, kwargs) == _shape_of(function, args, kwargs)
+        function, rule = getattr(torch, name), SHAPES[getattr(torch, name)]
+        assert _shape_of(rule, args, kwargs) == _shape_of(function, args, kwargs)
 
 
 def _shape_of(function, args, kwargs):

@@ -46,7 +46,7 @@ MACS = task(
         10,
         partial(
             Fraction(3, 5),
-            "got 1,356,857,600, which is 9.4 % less than expected",
+            "got 1,356,857,600, which is off by less than a factor of 2",
             hint="Your sizes go wrong at the first max-pool, which rounds up (ceil_mode=True) where you round down.",
             got="1,356,857,600",
             expected="1,498,376,192",
@@ -98,7 +98,7 @@ ACTIVATIONS = task(
         without_value(Outcome.MANUAL, "waits to be marked by a person: 4 for compares all four numbers"),
         "report.md, section 2-1-5",
     ),
-    graded("shapes", 2, incorrect("got 1x64x55x55, of which dimensions 3, 4 are wrong"), "answers.yaml, 2-1-5.shape"),
+    graded("shapes", 2, incorrect("got 1x64x55x55, which is not what is expected"), "answers.yaml, 2-1-5.shape"),
     graded(
         "peak",
         4,

@@ -120,6 +120,7 @@ def test_a_page_of_thousands_says_where_the_others_are(monkeypatch):
 def test_of_many_kinds_of_networks_the_student_reads_the_first_and_staff_all():
     verdict = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, right_on=tuple("abcde"), wrong_on=tuple("uvwxyz")))
     assert "right for a, b, c, d and e; wrong for u, v, w, x and 2 more." in summary.hint(verdict)
-    facts = summary.facts(verdict)
+    assert "wrong on" not in summary.facts(verdict)
+    facts = summary.facts(verdict, slips=True)  # of a program, or of who asks how it came about
     assert facts["wrong on"] == "u, v, w, x, y and z"
     assert "right on" not in facts

@@ -80,7 +80,7 @@ def test_a_whole_check():
         "credit": 0.6,
         "points": 10,
         "earned": 6,
-        "reason": "got 1,356,857,600, which is 9.4 % less than expected",
+        "reason": "got 1,356,857,600, which is off by less than a factor of 2",
         "hint": "Your sizes go wrong at the first max-pool, which rounds up (ceil_mode=True) where you round down.",
         "notes": [],
         "answer_from": "hw2_1.py:total_macs",

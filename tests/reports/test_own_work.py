@@ -57,8 +57,8 @@ def test_a_cause_is_told_once_with_the_points_that_depend_on_it():
     assert (
         """
   ! CRASHED    76 points depend on it
-               │ hw2_1.py:86: `def (:` raised SyntaxError: invalid syntax
-               in: 1-1, 1-2
+      │ hw2_1.py:86: `def (:` raised SyntaxError: invalid syntax
+      in: 1-1, 1-2
 """
         in said
     )
@@ -100,7 +100,7 @@ def test_a_fault_is_told_and_costs_nothing():
 def test_of_a_single_task_all_is_told():
     said = shown(task("1-1", "A", graded("a", 5, NOTHING), graded("b", 5, correct())))
     assert "looked for 'f' in a.py; report.md" in said
-    assert "do first: │ 1-1 a" in said
+    assert "do first: 1-1 a" in said
 
 
 def test_the_points_that_are_not_shown_stand_behind_those_that_are():

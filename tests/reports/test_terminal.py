@@ -49,11 +49,10 @@ def test_a_task_and_its_checks():
     shown = text_of(ONE)
     expected = """\
 2-1-4-macs  Computation of GoogLeNet                               11.68 / 19.33
-  ~ PARTIAL    total                                                      6 / 10
-               got 1,356,857,600, which is 9.4 % less than expected
-               hint: │ Your sizes go wrong at the first max-pool, which rounds
-                     │ up (ceil_mode=True) where you round down.
-               from: │ hw2_1.py:total_macs
+  ~ PARTIAL    total  from: │ hw2_1.py:total_macs                         6 / 10
+      got 1,356,857,600, which is off by less than a factor of 2
+      hint: │ Your sizes go wrong at the first max-pool, which rounds up
+            │ (ceil_mode=True) where you round down.
 """
     assert expected in shown
     assert "  ✓ CORRECT    total  from: hw2_1.py:total_parameters                    10 / 10\n" in shown
@@ -71,21 +70,17 @@ def test_notes_come_first_and_the_end_says_what_is_left():
 missing: 2-1-4-macs (by-type)
 waits to be marked by a person: 2-1-5-conv-activations (words)
 failed on our side, waits for a person: 2-1-5-conv-activations (peak)
-do first: 2-1-5-conv-activations values, worth 6 more points: it did not end
-          within 60 seconds
 total                                              31.68 to 39.68 / 59.33 points
 """)
+    assert "\ndo first: 2-1-5-conv-activations values, worth 6 more points\n\n2-1-1" in shown
 
 
-def test_staff_sees_facts_and_no_advice():
+def test_staff_sees_facts():
     staff, student = text_of(ONE, staff=True), text_of(ONE)
-    assert "facts: got 1,356,857,600; expected 1,498,376,192; off -141,518,592 " in " ".join(
-        staff.replace("│", " ").split()
-    )
+    assert "facts: expected 1,498,376,192; off -141,518,592 " in " ".join(staff.replace("│", " ").split())
     assert "fault: │ KeyError: 'conv1' (checkers/close.py:31)\n" in staff
     assert "remarks: │ report.md says 57\n" in staff
     assert "6,624,904" not in staff, "the facts of a right answer are no news"
-    assert "do first" not in staff
     assert "1,498,376,192" not in student
     assert "checkers/close.py" not in student
 
@@ -103,23 +98,23 @@ def test_staff_sees_facts_and_no_advice():
                 graded("a", 1, incorrect("got 5", hint="count again")),
                 graded("b", 9, without_value(Outcome.SKIPPED, "a")),
             ],
-            "do first: │ 2-1 a, worth 1 more point: count again",
+            "do first: 2-1 a, worth 1 more point",
         ),
         ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: nothing, you are done"),
         (
             [graded("a", 2, without_value(Outcome.MISSING, "no")), graded("b", 1, incorrect("one"))],
-            "do first: 2-1 b, worth 1 more point: one",
+            "do first: 2-1 b, worth 1 more point",
         ),
         (
             [
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: 2-1 a, b, worth 11 more points: no",  # one thing to do: to hand it in
+            "do first: 2-1 a, b, worth 11 more points",  # one thing to do: to hand it in
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
-            "do first: 2-1 a, worth 2 more points: one",
+            "do first: 2-1 a, worth 2 more points",
         ),
     ],
 )
@@ -162,8 +157,7 @@ def test_a_task_of_which_nothing_was_handed_in_is_told_once():
 
 1-4  Fourth                                                                0 / 2
   - MISSING    a                                                           0 / 1
-               nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
-               the report
+      nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in the report
 """
         in shown
     )
@@ -179,9 +173,9 @@ def test_what_is_wrong_is_mended_before_what_is_missing_is_handed_in():
     shown = text_of(
         one_check(missing("a", 9, "no"), graded("b", 2, incorrect("got 5")), graded("c", 1, incorrect("x")))
     )
-    assert "do first: 2-1 b, worth 2 more points: got 5\n" in shown
+    assert "do first: 2-1 b, worth 2 more points\n" in shown
     shown = text_of(one_check(missing("a", 9, "no"), graded("b", 2, correct())))
-    assert "do first: 2-1 a, worth 9 more points: no\n" in shown
+    assert "do first: 2-1 a, worth 9 more points\n" in shown
 
 
 def test_several_submissions_end_with_a_table():
@@ -293,7 +287,7 @@ def test_no_colour_in_a_pipe_and_colour_in_a_terminal():
 )
 def test_text_of_a_student_is_shown_as_it_is(text, shown):
     body = text_of(one_check(graded("a", 5, incorrect(text))), force_terminal=True, color_system=None)
-    assert shown in body.replace("\n" + " " * 15, "\n").replace("│ ", "")
+    assert shown in body.replace("\n" + " " * 6, "\n").replace("│ ", "")
     assert "\x1b" not in body
 
 
@@ -348,13 +342,13 @@ def test_a_file_that_breaks_every_check_is_told_once():
     text = text_of(one_check(*checks))
     assert text.count("ModuleNotFoundError") == 1
     assert "the same as for 2-1 total" in text
-    assert text.count("               no\n") == 2
+    assert text.count("      no\n") == 2
 
 
 def test_a_short_syntax_error_is_told_once_too():
     broken = without_value(Outcome.CRASHED, "hw.py:3: SyntaxError: invalid syntax")
     text = text_of(one_check(graded("total", 5, broken), graded("layers", 5, broken)))
-    assert text.count("               │ hw.py:3") == 1
+    assert text.count("      │ hw.py:3") == 1
     assert "the same as for 2-1 total" in text
 
 
@@ -375,12 +369,13 @@ def test_a_note_stands_beside_the_verdict_once_a_task():
         task("b", "B", graded("one", 1, noted)),
     )
     report = Report(submissions=(SubmissionReport(name="anna", tasks=tasks),))
-    assert text_of(report).count("               note: │ seeded weights stood in") == 2
+    assert text_of(report).count("      note: │ seeded weights stood in") == 2
 
 
 ROW = "✓ CORRECT    total                            6 / 6"
 
 
+@pytest.mark.promise("nothing-passes-for-a-report")
 @pytest.mark.parametrize(
     "said",
     [
@@ -398,7 +393,7 @@ def test_nothing_that_code_says_passes_for_a_part_of_the_report(said, encoding, 
     shown = text_of(one_check(crashed), encoding=encoding).splitlines()
     at = next(number for number, line in enumerate(shown) if "CRASHED" in line)
     below = shown[at + 1 : shown.index("", at)]
-    below = [line.removeprefix(" " * 15).removeprefix("hint: ").removeprefix("      ") for line in below]
+    below = [line.removeprefix(" " * 6).removeprefix("hint: ").removeprefix("      ") for line in below]
     assert len(below) >= 2
     assert all(line.startswith(gutter) for line in below)
 
@@ -413,7 +408,7 @@ def test_only_labgrade_s_own_lines_have_no_gutter(said):
     check = replace(check, verdict=replace(check.verdict, notes=(said,), lines=(said,), picture=(said,)))
     submission = replace(one_check(check).submissions[0], remarks=(said,), members=(said, "b"), handed_in_by=said)
     submission = replace(submission, handed_in="2026-11-20T12:00:00+00:00")
-    own = ("submission student42", "─", "2-1  Title", "  ✗ INCORRECT  total", "total      ", "do first: │")
+    own = ("submission student42", "─", "2-1  Title", "  ✗ INCORRECT  total", "total      ", "do first: ")
     for staff in (False, True):
         shown = text_of(Report(submissions=(submission,), notes=(said,)), staff=staff).splitlines()
         others = [line for line in shown if line and not line.startswith(own)]
@@ -422,10 +417,11 @@ def test_only_labgrade_s_own_lines_have_no_gutter(said):
 
 
 def test_what_labgrade_says_by_itself_has_no_gutter():
-    own = [graded("a", 1, incorrect("got 5, which is 9.4 % less than expected")), graded("b", 1, incorrect("got 'x'"))]
+    said = "got 5, which is off by less than a factor of 2"
+    own = [graded("a", 1, incorrect(said)), graded("b", 1, incorrect("got 'x'"))]
     shown = text_of(one_check(*own))
-    assert "\n               got 5, which is 9.4 % less than expected\n" in shown
-    assert "\n               │ got 'x'\n" in shown
+    assert f"\n      {said}\n" in shown
+    assert "\n      │ got 'x'\n" in shown
     named = replace(graded("a", 1, incorrect("got 5")), answer_from="all rows are right")
     assert "from: │ all rows are right" in text_of(one_check(named))
 
@@ -449,6 +445,7 @@ def test_a_program_to_paste_has_no_line_of_a_student_s(capsys):
     assert all(re.match(r"(task check:| +|hint:) ?│|model|#", line) for line in shown), shown
 
 
+@pytest.mark.promise("nothing-passes-for-a-report")
 def test_a_cell_of_markdown_has_a_gutter_before_what_a_student_may_have_said():
     own, theirs = (markdown.row(graded("total", 6, incorrect(said))) for said in ("got 5", ROW))
     assert "INCORRECT: got 5 |" in own

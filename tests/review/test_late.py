@@ -151,7 +151,8 @@ def test_an_extension_of_another_lab_is_none():
 def test_a_moment_nobody_knows_costs_nothing_and_is_said():
     found = with_late(CLASS, rules(), Roster())
     assert [each.deductions for each in found.submissions] == [()] * 3
-    assert found.notes == ("when it was handed in is not known, so no late rule was applied: 'ann', 'bob', '王小明'",)
+    said = "when it was handed in is not known, so no late rule was applied; say 'handed_in' in the roster: "
+    assert found.notes == (f"{said}'ann', 'bob', '王小明'",)
     assert with_late(CLASS, {}, Roster()) == CLASS
 
 

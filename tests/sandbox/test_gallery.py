@@ -319,6 +319,7 @@ def test_what_one_call_changes_the_next_does_not_see(call):
     assert before["temporary"] == "../tmp"
 
 
+@pytest.mark.promise("no-answers-in-a-child")
 def test_a_child_holds_nothing_of_the_graders(runner, monkeypatch):
     monkeypatch.setenv("GRADER_SECRET", "1498376192")
     state = runner.run(request("shows_state")).value
@@ -333,6 +334,7 @@ def test_a_child_holds_nothing_of_the_graders(runner, monkeypatch):
     assert state["descriptors"] == 4, "stdin, stdout, stderr and the result's"
 
 
+@pytest.mark.promise("nothing-survives-its-job")
 def test_a_daemon_does_not_outlive_its_call(runner):
     runner.run(request("counts"))
     before = _settled()

@@ -89,6 +89,7 @@ def together():
         yield one
 
 
+@pytest.mark.promise("shared-ids-cost-nothing")
 def test_right_work_that_another_starved_is_right_once_it_is_alone(together, tmp_path, monkeypatch):
     ended = []
     run = together._run

@@ -30,6 +30,7 @@ def parent(server):
     return int(status.partition("PPid:")[2].split()[0])
 
 
+@pytest.mark.promise("the-loader-sees-nothing")
 def test_what_runs_students_code_and_what_measures_it_are_forks_of_one_process(servers):
     before = set(family(os.getpid()))
     loader, other = (parent(servers.get(kind)) for kind in (STUDENTS, TRUSTED))

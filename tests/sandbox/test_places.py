@@ -56,6 +56,7 @@ def test_an_installed_labgrade_is_covered_and_its_neighbours_are_not(installed):
     assert str(installed) in listed
 
 
+@pytest.mark.promise("every-copy-is-covered")
 def test_every_labgrade_among_the_packages_is_covered_whichever_runs(installed, monkeypatch):
     """An editable installation leaves copies of `reference/` and `specs/` beside torch, and runs from elsewhere."""
     for module in (ROOT / "labgrade/sandbox/jail/places.py", installed / "labgrade/sandbox/jail/places.py"):

@@ -50,6 +50,7 @@ def runner(request):
         yield one
 
 
+@pytest.mark.promise("a-killed-process-costs-nothing")
 @linux
 @pytest.mark.parametrize(("which", "times"), [("server", 1), ("keeper", 1), ("keeper", 2), ("job", 1)])
 def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which, times):
@@ -148,6 +149,7 @@ def total_macs():
     assert limits == {"FSIZE": [512 << 20] * 2, "NOFILE": [512] * 2, "CORE": [0] * 2}
 
 
+@pytest.mark.promise("cpu-time-is-the-limit")
 def test_waiting_is_stopped_by_the_clock(runner, monkeypatch):
     monkeypatch.setattr(runner, "_spare_seconds", 1.0)
     start = time.monotonic()
@@ -165,6 +167,7 @@ def test_every_given_name_has_its_value(runner, tmp_path):
     assert execution.value == ["tuple", [[0.5], ["light", 1, 2, 3], [1, 3, 8, 8]]]
 
 
+@pytest.mark.promise("no-answers-in-a-child")
 def test_a_child_sees_its_own_subject_only(runner, tmp_path):
     look = """
 import gc
@@ -203,6 +206,7 @@ def test_a_server_lost_between_two_calls_costs_nobody():
         assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
 
 
+@pytest.mark.promise("nothing-survives-its-job")
 @linux
 def test_a_grader_that_is_killed_takes_everything_along(tmp_path):
     folder = student(
@@ -256,6 +260,7 @@ def test_the_environment_can_ask_for_fresh_processes(monkeypatch):
         assert type(runner._servers.get("students")).__name__ == "SpawnedServer"
 
 
+@pytest.mark.promise("before-their-code-costs-nothing")
 @pytest.mark.parametrize("fresh", [pytest.param(False, marks=linux), True])
 def test_a_server_that_does_not_come_up_is_a_fault(fresh):
     with Runner(zoo=HERE / "zoo_broken.py", fresh=fresh) as runner:

@@ -185,6 +185,7 @@ def test_64_levels_pass_and_one_more_does_not():
         pack(nested(wire.DEPTH + 1), convert)
 
 
+@pytest.mark.promise("the-wire-is-bounded")
 def test_too_much_is_refused_before_it_is_built(monkeypatch):
     monkeypatch.setattr(wire, "HEADER_BYTES", 4096)
     monkeypatch.setattr(wire, "FRAME_BYTES", 8192)
@@ -201,6 +202,7 @@ def test_too_much_is_refused_before_it_is_built(monkeypatch):
 GARBLED = "a garbled result"
 
 
+@pytest.mark.promise("nothing-sent-is-executed")
 @pytest.mark.parametrize(
     ("data", "message"),
     [

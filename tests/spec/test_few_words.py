@@ -159,7 +159,11 @@ def test_a_new_expected_value_inherits_no_other_value(tmp_path):
         ("{value: 7, says: of another file}", "{value: 7}", "another value needs 'says'"),
         ("[flops]", "[flop]", "no slip is called 'flop'; did you mean 'flops'"),
         ("[flops]", "knwon", "no misconceptions is called 'knwon'"),
-        ("{quantity: macs_by_layer}", "{quantity: flops}, misconceptions: known", "no slip of 'flops' is known"),
+        (
+            "{quantity: macs_by_layer}",
+            "{quantity: operations}, misconceptions: known",
+            "no slip of 'operations' is known",
+        ),
         ("id: others, ", "", "an 'again' needs 'id'"),
         ("code: hw.py, ", "", "say which file holds the function"),
         ("{type: text}", "{type: tensor}", "say how it is handed in"),

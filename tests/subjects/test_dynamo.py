@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 BEGIN = """
 import sys
 from labgrade.subjects import models
-from labgrade.subjects.importing import without_dynamo
+from labgrade.subjects.importing import without_dynamo, without_symbols
 models.import_torchvision()
 import torch
 def loaded(): return sorted({"torch._dynamo", "sympy"} & set(sys.modules))
@@ -54,6 +54,28 @@ print(list(compiled(torch.ones(3, 2)).shape), torch._dynamo.config is not None)
 with without_dynamo():
     print(list(norm(x).shape), torch._dynamo.utils is not None)
 """,
+    "plain sizes": """
+x = torch.empty(2, 3, device="meta")
+with without_dynamo(), without_symbols():
+    y = x.clone().add_(x)
+    print(list(y.shape), "sympy" in sys.modules)
+    made = [torch.stack([x, y]), torch.cat([x, y]), torch.nn.functional.layer_norm(x, [3]), x @ y.T]
+    print([list(each.shape) for each in made])
+    try:
+        x.add_(torch.empty(5, device="meta"))
+    except RuntimeError as error:
+        print("must match" in str(error) or "broadcast" in str(error))
+print("torch.fx.experimental.symbolic_shapes" in sys.modules)
+""",
+    "symbols": """
+with without_symbols():
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv, guard_or_false
+    print(ShapeEnv.__module__, guard_or_false(True), "sympy" in loaded())
+    exported = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),),
+                                   dynamic_shapes=({0: torch.export.Dim("batch", min=2)},))
+    print([each.kind.name for each in exported.graph_signature.output_specs])
+print(sys.modules["torch.fx.experimental.symbolic_shapes"].ShapeEnv is ShapeEnv)
+""",
     "refused": """
 try:
     with without_dynamo():
@@ -83,3 +105,16 @@ def test_shapes_are_computed_without_it_and_the_compiler_works_afterwards(printe
 
 def test_what_needs_another_part_of_it_is_refused_and_nothing_stays_behind(printed):
     assert printed["refused"] == ["ModuleNotFoundError", "torch._dynamo.config"]
+
+
+def test_sizes_that_are_numbers_load_no_sympy(printed):
+    assert printed["plain sizes"] == [
+        "[2, 3] False",
+        "[[2, 2, 3], [4, 3], [2, 3], [2, 2]]",
+        "True",
+        "True",  # a stack asks for more
+    ]
+
+
+def test_what_asks_for_symbols_gets_the_real_ones(printed):
+    assert printed["symbols"] == ["torch.fx.experimental.symbolic_shapes True True", "['USER_OUTPUT']", "True"]

@@ -13,9 +13,9 @@ from onnx.reference import ReferenceEvaluator
 
 from labgrade.cli import main
 from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.files.external_data import beside
 from labgrade.spec import course
 from labgrade.subjects import models, onnx_export, onnx_small
-from labgrade.subjects.onnx_files import beside
 from labgrade.truth.oracle import Oracle
 
 pytestmark = pytest.mark.slow

@@ -104,6 +104,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_read(tmp_path, take, monkeypat
     assert found.refused == ("'sub/a.txt', because it can't be read (Not a directory)",)
 
 
+@pytest.mark.promise("nobody-hands-in-anothers-work")
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give a link away")
 @pytest.mark.parametrize(("maker", "owner", "taken"), [(7001, 0, False), (7001, 7001, True), (0, 7001, True)])
 def test_a_folder_that_somebody_linked_into_an_exchange_is_not_read_as_theirs(tmp_path, maker, owner, taken):

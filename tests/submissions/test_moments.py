@@ -19,6 +19,7 @@ import pytest
 from helpers import warm
 from helpers.opened import here
 
+from labgrade.submissions import handed_in_at
 from labgrade.submissions.git import Around, Commit, own
 from labgrade.submissions.handed_in_at import GRADESCOPE, UNSURE, moment, moments
 
@@ -217,10 +218,30 @@ def test_a_student_s_own_file_name_tells_no_time(tmp_path):
 
 def test_what_canvas_calls_late_is_said(tmp_path):
     write(tmp_path / "leeanna_LATE_12345_67890_hw.py")
-    write(tmp_path / "maxpool_12346_67891_LATE_notes.py")
+    write(tmp_path / "maxpool_12346_67891_LATE_notes.py", at=NOON - timedelta(days=1))
     told = found(tmp_path, "leeanna_12345", "maxpool_12346")
     assert told["leeanna_12345"].remarks == ("Canvas calls it late",)
     assert told["maxpool_12346"].remarks == ()
+
+
+def test_files_that_canvas_packed_have_the_time_of_the_download(tmp_path):
+    """Canvas dates each member as it packs it, so that a class seems to have handed in at the download."""
+    download = datetime(2026, 11, 29, 9, 0, 0)  # noqa: DTZ001 - zip has no zones
+    files = [("leeanna_12345_67890_hw.py", download), ("maxpool_LATE_12346_67891_hw.py", download)]
+    source = zipped(tmp_path / "class.zip", *files)
+    packed = found(source, "leeanna_12345", "maxpool_12346")
+    assert [each.at for each in packed.values()] == [None, None]
+    assert packed["leeanna_12345"].remarks == (handed_in_at.OF_THE_DOWNLOAD,)
+    assert set(packed["maxpool_12346"].remarks) == {handed_in_at.OF_THE_DOWNLOAD, "Canvas calls it late"}
+    for name, _ in files:
+        write(tmp_path / "unpacked" / name)
+    assert [each.at for each in found(tmp_path / "unpacked", "leeanna_12345", "maxpool_12346").values()] == [None, None]
+
+
+def test_files_of_several_days_were_not_packed_now(tmp_path):
+    days = [datetime(2026, 11, day, 9, 0, 0) for day in (19, 20)]  # noqa: DTZ001 - zip has no zones
+    source = zipped(tmp_path / "class.zip", ("ann_1_2_hw.py", days[0]), ("bob_3_4_hw.py", days[1]))
+    assert None not in [each.at for each in found(source, "ann_1", "bob_3").values()]
 
 
 def test_the_future_is_not_believed(tmp_path):

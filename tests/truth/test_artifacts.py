@@ -244,6 +244,8 @@ def test_broken_files_say_what_is_wrong_with_them(verdicts):
     assert found["pair.both"].outcome.name == "MISSING"  # what is there alone answers nothing, and is no mistake
 
 
+@pytest.mark.promise("files-are-read-in-a-jail-of-our-code")
+@pytest.mark.promise("nothing-sent-is-executed")
 @pytest.mark.slow
 def test_hostile_files_run_nothing_and_are_nobodys_fault(verdicts, about):
     found = verdicts["hostile"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnx
 import pytest
@@ -9,13 +11,14 @@ from helpers.handed_in import read
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import Limits, QuantityCall
+from labgrade.files.external_data import beside
 from labgrade.reports.summary import reason
 from labgrade.run.grader import Grader
+from labgrade.sandbox import outcomes
 from labgrade.sandbox.child import file_functions
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.spec import course, load
 from labgrade.subjects import onnx_small
-from labgrade.subjects.onnx_files import beside
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome
 
@@ -160,7 +163,7 @@ def test_what_is_wrong_with_a_student_s_file_is_the_student_s(grade, content, wo
 def test_a_file_that_a_student_made_is_measured(grade):
     onnx_small.make("int4", grade.folder / "made.onnx")
     verdicts = grade()
-    assert verdicts["macs"].reason == "got 100, which is 50 % less than expected"
+    assert verdicts["macs"].reason == "got 100, which is too small"
     assert verdicts["counts"].outcome is Outcome.CORRECT
     assert verdicts["same"].outcome is Outcome.MISSING  # there is no own model to compare it with
     onnx_small.make("int4", grade.folder / "own.onnx")
@@ -225,7 +228,7 @@ def test_a_network_that_a_function_changes_and_does_not_return_is_taken(tmp_path
     def made(function):
         network = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(inplace=True))
         values = {"model": network, "input": torch.ones(2, 4)}
-        return file_functions._content(job, tmp_path, values, "", function)
+        return file_functions._content(job, tmp_path, values, {}, function)
 
     def change(model):
         model[1] = torch.nn.ReLU()
@@ -242,7 +245,7 @@ def test_a_network_is_saved_whatever_its_numbers_and_sizes(tmp_path, kind):
     job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
     layer = torch.nn.LazyLinear(3) if kind == "lazy" else torch.nn.Linear(4, 3).to(getattr(torch, kind))
     values = {"model": torch.nn.Identity(), "input": torch.ones(2, 4)}
-    made = file_functions._content(job, tmp_path, values, "", lambda model: torch.nn.Sequential(layer))
+    made = file_functions._content(job, tmp_path, values, {}, lambda model: torch.nn.Sequential(layer))
     (tmp_path / "made.pt").write_bytes(made.data)
     loaded = torch.jit.load(str(tmp_path / "made.pt"))
     assert loaded(torch.zeros(5, 4)).shape == (5, 3)
@@ -254,10 +257,112 @@ def test_a_network_that_does_not_run_is_no_error_of_the_function(tmp_path):
     job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
     values = {"model": torch.nn.Linear(5, 5), "input": torch.ones(2, 4)}
     with pytest.raises(file_functions.call.UnfitValueError, match=r"a network that can't be run .*RuntimeError: mat1"):
-        file_functions._content(job, tmp_path, values, "", lambda model: model)
+        file_functions._content(job, tmp_path, values, {}, lambda model: model)
     (tmp_path / "own.py").write_text("def forward(x):\n    return x @ x\n")
     own = {}
     exec(compile((tmp_path / "own.py").read_text(), str(tmp_path / "own.py"), "exec"), own)  # noqa: S102 - a student's
     values["model"].forward = own["forward"]
     with pytest.raises(RuntimeError, match="mat1"):
-        file_functions._content(job, tmp_path, values, "", lambda model: model)
+        file_functions._content(job, tmp_path, values, {}, lambda model: model)
+
+
+UNREGISTERED = {
+    "list": "self.layers = [nn.Linear(4, 3), nn.ReLU()]",
+    "tuple": "self.layers = (nn.Linear(4, 4), nn.Linear(4, 3))",
+    "dict": "self.layers = {'first': nn.Linear(4, 4), 'more': [nn.Linear(4, 3)]}",
+    "nested": "self.inner = nn.ModuleList([Inner()])",
+}
+REGISTERED = {
+    "ModuleList": "self.layers = nn.ModuleList([nn.Linear(4, 3)])",
+    "known": "self.fc = nn.Linear(4, 3); self.layers = [self.fc, nn.ReLU()]",
+    "no weights": "self.fc = nn.Linear(4, 3); self.after = [nn.ReLU(), nn.Dropout()]",
+}
+NETWORK = """
+from torch import nn
+
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 3)]
+
+    def forward(self, x):
+        return self.layers[0](x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        HOW
+
+    def forward(self, x):
+        if hasattr(self, "fc"):
+            return self.fc(x)
+        layers = getattr(self, "layers", None) or self.inner
+        for each in layers.values() if isinstance(layers, dict) else layers:
+            for layer in each if isinstance(each, list) else [each]:
+                x = layer(x)
+        return x
+"""
+
+
+def network_of(how, text=NETWORK):
+    made = {}
+    exec(text.replace("HOW", how), made)  # noqa: S102 - a student's
+    return made["Net"]()
+
+
+def saved(tmp_path, network):
+    torch = pytest.importorskip("torch")
+    job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
+    values = {"model": torch.nn.Identity(), "input": torch.ones(2, 4)}
+    return file_functions._content(job, tmp_path, values, {}, lambda model: network)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("how", [*UNREGISTERED, *REGISTERED])
+def test_layers_that_a_network_does_not_know_are_called_that(tmp_path, how):
+    pytest.importorskip("torch")
+    if how in REGISTERED:
+        assert saved(tmp_path, network_of(REGISTERED[how])).shape[0] > 0
+        return
+    with pytest.raises(file_functions.call.UnfitValueError, match=r"plain Python (list|tuple|dict), 'layers'.*ModuleL"):
+        saved(tmp_path, network_of(UNREGISTERED[how]))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("body", "error", "says"),
+    [
+        ("return HIDDEN(x)", "UnfitValueError", "weights that do not belong to it.*nn.ModuleList or nn.Sequential"),
+        ("return float(x.sum())", "UnfitValueError", "puts out float, not a tensor"),
+        ("return NotATensor()", "UnfitValueError", "puts out NotATensor, not a tensor"),
+        ("return x if torch.jit.is_tracing() is False else 1 / 0", "UnconvertedError", "ZeroDivisionError"),
+        ("return x @ x", "UnfitValueError", "can't be run on the task's input .RuntimeError: mat1"),
+    ],
+)
+def test_what_fails_while_labgrade_traces_alone_is_not_the_student_s(tmp_path, body, error, says):
+    pytest.importorskip("torch")
+    text = f"""
+import torch
+from torch import nn
+
+HIDDEN = nn.Linear(4, 3)
+
+
+class NotATensor:
+    pass
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        {body}
+"""
+    with pytest.raises(getattr(file_functions.call, error), match=says):
+        saved(tmp_path, network_of("", text))
+
+
+def test_what_can_t_be_converted_is_ours():
+    call = SimpleNamespace(function="bigger")
+    status, reason, _ = outcomes.in_words("unconverted", {"problem": "RuntimeError: no"}, call, memory=False)
+    assert (status, reason) == ("fault", "bigger returned what can't be converted here: RuntimeError: no")

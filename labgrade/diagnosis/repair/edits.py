@@ -16,7 +16,7 @@ from labgrade.diagnosis.repair.expressions import Expressions
 from labgrade.diagnosis.repair.places import Edit, closed, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -32,6 +32,17 @@ def edits(source: str, name: str) -> list[Edit]:
     for each in sorted(finder.found, key=lambda each: (each.likely, each.start)):
         seen.setdefault(repr((each.start, each.end, each.text)), each)
     return list(seen.values())
+
+
+def leading_to(source: str, lines: Collection[int]) -> list[str]:
+    """The functions at the top of a source that lead to a statement in which one of these lines stands."""
+    tree = code.parse(source)
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [name for name in names if any(_holds(node, lines) for _, node in _reached(tree, name))]
+
+
+def _holds(node: ast.stmt, lines: Collection[int]) -> bool:
+    return any(node.lineno <= line <= (node.end_lineno or node.lineno) for line in lines)
 
 
 def _reached(tree: ast.Module, name: str) -> Iterator[tuple[int, ast.stmt]]:

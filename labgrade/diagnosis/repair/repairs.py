@@ -20,15 +20,16 @@ from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Hypothesis, gives
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
-from labgrade.diagnosis.repair.edits import edits
+from labgrade.diagnosis.repair.edits import edits, leading_to
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.repair.places import statements
-from labgrade.diagnosis.small_networks import Called, SmallNetwork
+from labgrade.diagnosis.small_networks import Called, SmallNetwork, networks_for
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from labgrade.core.task import SubjectSpec
     from labgrade.diagnosis.probe import Source, Trial, Trials
@@ -279,7 +280,7 @@ class _Search:
             better = {repr(trial.value) for each, trial in pairs if not each.right and not wrong(trial)}
             if worse or (slip is not None and len(better) < ENOUGH_WRONG) or any(each in self._usual for each in still):
                 continue
-            if self._spoils(pairs):
+            if self._spoils(pairs) or self._spoils_others(some):
                 continue
             right = len(self._called) - len(still)
             if found is None or right > found.tried:
@@ -297,6 +298,27 @@ class _Search:
             for each, trial in pairs
         )
 
+    def _spoils_others(self, some: Edits) -> bool:
+        """Whether a change makes another function wrong that is asked for, too, and leads to what is changed."""
+        names = leading_to(self._source.text, {each.line for each in some})
+        return any(self._spoils_function(other, some) for other in self._trials.beside(self._source, names))
+
+    def _spoils_function(self, other: Trials, some: Edits) -> bool:
+        alike = other.task.id == self._trials.task.id
+        subjects = [each.network.subject for each in self._called] if alike else []
+        subjects = subjects or [each.subject for each in networks_for(other)]
+        try:
+            before = other.past(subjects)
+            with self._written_for(other, self._with(some)) as changed:
+                after = changed.past(subjects)
+            lost = [*after, *[None] * (len(before) - len(after))]
+            return any(
+                one is not None and not wrong(one) and (each is None or bool(wrong(each)))
+                for one, each in zip(before, lost, strict=False)
+            )
+        except FaultError:  # what becomes of the other is not known
+            return True
+
     def _is_right(self, other: Trials, called: Called, trial: Trial) -> bool:
         try:
             return trial.value is not None and not wrong(other.judged(trial.value, called.network.subject))
@@ -305,23 +327,30 @@ class _Search:
 
     def _changed(self, some: Edits) -> list[Trial]:
         """What the function gives with changes, on all networks as far as it returns."""
+        subjects = [each.network.subject for each in self._called]
+        with self._written(self._with(some)) as changed:
+            # What is no plain data leaves nothing of all: of files out of the ordinary that is another matter.
+            return changed.ahead(subjects) or changed.ahead(subjects[: self._asked % len(subjects)])
+
+    def _with(self, some: Edits) -> str:
+        """The source with changes."""
         text = self._source.text
         for each in sorted(some, key=lambda each: -each.start):
             text = each.applied(text)
-        subjects = [each.network.subject for each in self._called]
-        with self._written(text) as changed:
-            # What is no plain data leaves nothing of all: of files out of the ordinary that is another matter.
-            return changed.ahead(subjects) or changed.ahead(subjects[: self._asked % len(subjects)])
+        return text
 
     def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
         if slip is None:
             return not wrong(trial)
         return gives(self._trials, slip, trial, called.network.subject, where_absent=not wrong(trial))
 
+    def _written(self, text: str) -> AbstractContextManager[Trials]:
+        return self._written_for(self._trials, text)
+
     @contextmanager
-    def _written(self, text: str) -> Iterator[Trials]:
+    def _written_for(self, trials: Trials, text: str) -> Iterator[Trials]:
         with tempfile.TemporaryDirectory(prefix="labgrade-repair-") as folder:
-            yield self._trials.rewritten(Path(folder), replace(self._source, text=text))
+            yield trials.rewritten(Path(folder), replace(self._source, text=text))
 
 
 def _within(parts: Sequence[str], edit: Edit) -> tuple[int, int, int, str]:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from labgrade.verdict import TileGrid
 
 # What matplotlib gets, and what the page says in its place.
-_TEXT, _LINE, _EXPECTED, _RIGHT, _WRONG = "#010101", "#020202", "#030303", "#040404", "#050505"
+TEXT, _LINE, _EXPECTED, RIGHT, _WRONG = "#010101", "#020202", "#030303", "#040404", "#050505"
 _PAGE_COLOURS = {
-    _TEXT: "currentColor",
+    TEXT: "currentColor",
     _LINE: "var(--line)",
     _EXPECTED: "var(--expected)",
-    _RIGHT: "var(--right)",
+    RIGHT: "var(--right)",
     _WRONG: "var(--wrong)",
 }
 _INCHES = (5.6, 2.5)  # at 72 points an inch a phone shows the letters at about 9 pixels
@@ -38,10 +38,10 @@ _SETTINGS: Any = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "axes.edgecolor": _LINE,
-    "axes.labelcolor": _TEXT,
-    "xtick.color": _TEXT,
-    "ytick.color": _TEXT,
-    "text.color": _TEXT,
+    "axes.labelcolor": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "text.color": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -62,38 +62,38 @@ class Bar:
     right: bool
 
 
-def compared(bars: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
+def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
     """The student's bars in front of the expected ones, in the order of the layers; the first wrong one is marked.
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
-    with _drawing(salt):
-        return _compared(bars, title, unit)
+    with drawing(salt):
+        return _compared(rows, title, unit)
 
 
-def _compared(bars: Sequence[Bar], title: str, unit: str) -> Markup:
+def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
     from matplotlib.ticker import EngFormatter
 
-    figure, axes = _figure()
+    drawn_on, axes = figure()
     for pick, colour, width in (
-        ([(i, bar.expected) for i, bar in enumerate(bars)], _EXPECTED, 0.9),
-        ([(i, bar.got if bar.right else None) for i, bar in enumerate(bars)], _RIGHT, 0.5),
-        ([(i, None if bar.right else bar.got) for i, bar in enumerate(bars)], _WRONG, 0.5),
+        ([(i, bar.expected) for i, bar in enumerate(rows)], _EXPECTED, 0.9),
+        ([(i, bar.got if bar.right else None) for i, bar in enumerate(rows)], RIGHT, 0.5),
+        ([(i, None if bar.right else bar.got) for i, bar in enumerate(rows)], _WRONG, 0.5),
     ):
-        _bars(axes, pick, colour, width)
-    sizes = [abs(value) for bar in bars for value in (bar.got, bar.expected) if value]
+        bars(axes, pick, colour, width)
+    sizes = [abs(value) for bar in rows for value in (bar.got, bar.expected) if value]
     wide = bool(sizes) and max(sizes) > _MANY_TIMES * min(sizes)
     if wide:
         axes.set_yscale("symlog", linthresh=max(1.0, min(sizes)))
     axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
     axes.set_ylim(0, (20 if wide else 1.25) * max(sizes, default=1))
-    axes.set_xlim(-1, len(bars))
-    wrong = next((i for i, bar in enumerate(bars) if not bar.right and bar.got is not None), None)
+    axes.set_xlim(-1, len(rows))
+    wrong = next((i for i, bar in enumerate(rows) if not bar.right and bar.got is not None), None)
     if wrong is not None:
         axes.axvline(wrong, color=_WRONG, linewidth=1, linestyle=(0, (3, 2)))
-        late = wrong > len(bars) / 2
+        late = wrong > len(rows) / 2
         axes.annotate(
-            f"first wrong: {_plain(bars[wrong].name)}",
+            f"first wrong: {plain(rows[wrong].name)}",
             (wrong, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(-4 if late else 4, -9),
@@ -101,10 +101,10 @@ def _compared(bars: Sequence[Bar], title: str, unit: str) -> Markup:
             ha="right" if late else "left",
             color=_WRONG,
         )
-    axes.set_ylabel(_plain(unit))
-    axes.set_xlabel(f"{len(bars):,} rows, in the expected order")
+    axes.set_ylabel(plain(unit))
+    axes.set_xlabel(f"{len(rows):,} rows, in the expected order")
     axes.set_xticks([])
-    return _svg(figure, title)
+    return svg(drawn_on, title)
 
 
 def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
@@ -112,42 +112,41 @@ def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
     counts = [0] * 10
     for share in shares:
         counts[min(9, max(0, int(share * 10)))] += 1
-    with _drawing(salt):
+    with drawing(salt):
         return _distribution(counts, title)
 
 
 def _distribution(counts: Sequence[int], title: str) -> Markup:
-    figure, axes = _figure()
-    _bars(axes, [(place + 0.5, count or None) for place, count in enumerate(counts)], _RIGHT, 0.92)
+    drawn_on, axes = figure()
+    bars(axes, [(place + 0.5, count or None) for place, count in enumerate(counts)], RIGHT, 0.92)
     for place, count in enumerate(counts):
         if count:
-            axes.annotate(
-                str(count), (place + 0.5, count), (0, 3), textcoords="offset points", ha="center", color=_TEXT
-            )
+            axes.annotate(str(count), (place + 0.5, count), (0, 3), textcoords="offset points", ha="center", color=TEXT)
     axes.set_xlim(0, 10)
     axes.set_ylim(0, 1.15 * max(1, *counts))
     axes.set_xticks(range(0, 11, 2), [f"{place * 10} %" for place in range(0, 11, 2)])
     axes.set_yticks([])
     axes.set_xlabel("share of the points")
     axes.set_ylabel("submissions")
-    return _svg(figure, title)
+    return svg(drawn_on, title)
 
 
-def _drawing(salt: str) -> AbstractContextManager[None]:
+def drawing(salt: str) -> AbstractContextManager[None]:
     """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
     import matplotlib as mpl
 
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
 
 
-def _figure() -> tuple[Figure, Axes]:
+def figure() -> tuple[Figure, Axes]:
+    """A figure of the size of a page's charts, and what is drawn on."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_INCHES, layout="constrained")
-    return figure, figure.add_subplot()
+    made = Figure(figsize=_INCHES, layout="constrained")
+    return made, made.add_subplot()
 
 
-def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str, width: float) -> None:
+def bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str, width: float) -> None:
     """All bars of one colour as one shape: a chart of 200 layers stays small."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -162,19 +161,19 @@ def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str
         axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, linewidth=0))
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name on one line, in characters that every font has: matplotlib measures text with its own."""
-    plain = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
-    return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}..."
+    short = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
+    return short if len(short) <= _LONGEST_NAME else f"{short[:_LONGEST_NAME]}..."
 
 
-def _svg(figure: Figure, title: str) -> Markup:
+def svg(drawn_on: Figure, title: str) -> Markup:
     """The figure as an element of a page, with a title for those who don't see it."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     stream = io.StringIO()
     undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    FigureCanvasSVG(figure).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(drawn_on).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
     text = _FONT.sub("", _UNUSED_ID.sub("", _LEFT_OUT.sub("", stream.getvalue())))
     for told, said in _PAGE_COLOURS.items():
         text = text.replace(told, said)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from labgrade.sandbox.child import notebook
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.surroundings import Surroundings
-from labgrade.sandbox.child.wire import NotPlainError, pack
+from labgrade.sandbox.child.wire import MODULE, MOST_NAMES, NotPlainError, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +74,7 @@ def place(error: BaseException, folder: Path) -> Event:
     return found
 
 
-MODULE = "student_file"
 _FAILING_SECONDS = 1.0
-MOST_NAMES = 200
 _MOST_YIELDED = 1 << 22
 
 
@@ -138,6 +136,10 @@ class UnfitValueError(Exception):
     """What the function returned can be no answer: the message follows `returned`."""
 
 
+class UnconvertedError(Exception):
+    """What the function returned works, and labgrade can't take it: the message is for staff."""
+
+
 def _used(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> Event:
@@ -170,6 +172,8 @@ def _used_of(
         value = _listed(use(function))
     except UnfitValueError as error:
         return {"event": "refused", "problem": str(error), "where": ""}
+    except UnconvertedError as error:
+        return {"event": "unconverted", "problem": str(error)}
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "call")
     return {"event": "returned", "value": value}

@@ -9,30 +9,29 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.arguments import GIVEN_FOLDER, SAVE_TO, TRANSFORMED
+from labgrade.core.arguments import GIVEN_FOLDER, MODEL, SAVE_TO, TRANSFORMED
 from labgrade.sandbox.child import call
 from labgrade.sandbox.child.wire import RawArray, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import torch
 
-MODEL = "model_path"
 _UNWRITTEN = f"without writing the file that {SAVE_TO} names"
 
 
 def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> bytes:
     """Call a function that writes a file: the value is an array of its bytes, or its size alone where it is too large.
 
-    `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and its model's
-    path within the folder of files; `values` are those that were built of it. With `several`, the value is a list, up
-    to the first call that fails.
+    `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and the paths of
+    its files within the folder; `values` are those that were built of it. With `several`, the value is a list, up to
+    the first call that fails.
     """
     built = values.get("each", [values] * len(job["subjects"]))
     contents = [
-        functools.partial(_content, job, folder, {**own, **more}, model)
-        for own, (more, model) in zip(built, job["subjects"], strict=True)
+        functools.partial(_content, job, folder, {**own, **more}, paths)
+        for own, (more, paths) in zip(built, job["subjects"], strict=True)
     ]
     if job["several"]:
         return call.each(job, folder, contents)
@@ -40,11 +39,15 @@ def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> by
 
 
 def _content(
-    job: Mapping[str, Any], folder: Path, values: Mapping[str, Any], model: str, function: Callable[..., object]
+    job: Mapping[str, Any],
+    folder: Path,
+    values: Mapping[str, Any],
+    paths: Mapping[str, str],
+    function: Callable[..., object],
 ) -> RawArray:
     target = Path(tempfile.mkdtemp(), job["name"])
-    path = str(folder / GIVEN_FOLDER / model) if model else None
-    known = {**values, SAVE_TO: str(target), MODEL: path}
+    files = {name: str(folder / path) for name, path in paths.items()}
+    known = {MODEL: None, **values, SAVE_TO: str(target), **files}
     network, before = known.get("model"), repr(known.get("model")) if job["module"] else ""
     returned = function(*[known[name] for name in job["given"]])
     if job["module"]:
@@ -80,18 +83,77 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
     if not isinstance(network, torch.nn.Module):
         message = f"{type_name(network)}, not a network (torch.nn.Module)"
         raise call.UnfitValueError(message)
+    if kept := _unregistered(network):
+        raise call.UnfitValueError(_IN_A_LIST.format(*kept))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         try:
             made = network if isinstance(network, torch.jit.ScriptModule) else _scripted(network, given)
-        except Exception as error:
-            if call.place(error, folder):
-                raise
-            # The function raised nothing.
-            said = next(iter(str(error).splitlines()), "")
-            message = f"a network that can't be run on the task's input ({type(error).__name__}: {said})"
-            raise call.UnfitValueError(message) from None
-        made.save(str(target))
+            made.save(str(target))
+        except Exception as error:  # noqa: BLE001 - the network's own, or that of writing it down
+            raise _why_not_saved(network, given, folder, error) from None
+
+
+_IN_A_LIST = (
+    "a network with layers in a plain {1}, '{0}', that do not belong to it: it has none of their parameters, so that "
+    "nothing trains or saves them. Put them into nn.ModuleList or nn.Sequential"
+)
+_NOT_ITS_OWN = (
+    "a network that computes with weights that do not belong to it, so that nothing trains or saves them: put layers "
+    "into an attribute of their own, nn.ModuleList or nn.Sequential, tensors into nn.Parameter"
+)
+_GRADIENT = "requires grad as a constant"  # says torch.jit.trace of a tensor that no module has registered
+_DEEPEST = 3  # containers in containers
+
+
+def _unregistered(network: torch.nn.Module) -> tuple[str, str] | None:
+    """An attribute that holds layers with weights which the network does not know as its own, and what it is."""
+    known = {id(each) for each in network.modules()}
+    for module in network.modules():
+        for name, value in vars(module).items():
+            if not name.startswith("_") and type(value) in (list, tuple, dict, set):
+                strange = [each for each in _modules_in(value) if id(each) not in known]
+                if any(True for each in strange for _ in each.parameters()):
+                    return name[:60], "Python " + type(value).__name__
+    return None
+
+
+def _modules_in(value: object, depth: int = _DEEPEST) -> Iterator[torch.nn.Module]:
+    import torch
+
+    if isinstance(value, torch.nn.Module):
+        yield value
+    elif depth and isinstance(value, dict | list | tuple | set):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _modules_in(each, depth - 1)
+
+
+def _why_not_saved(network: torch.nn.Module, given: object, folder: Path, error: Exception) -> Exception:
+    """What is said of a network that could not be written down: its own failing, or ours where it runs by itself."""
+    try:
+        made = network(*_inputs(given)) if given is not None else None
+    except Exception as own:  # noqa: BLE001 - it fails without us, too
+        if call.place(own, folder):
+            return own
+        return call.UnfitValueError(f"a network that can't be run on the task's input ({_said(own)})")
+    if given is not None and not _is_of_tensors(made):
+        return call.UnfitValueError(f"a network that puts out {type_name(made)}, not a tensor")
+    return call.UnfitValueError(_NOT_ITS_OWN) if _GRADIENT in str(error) else call.UnconvertedError(_said(error))
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+
+
+def _inputs(given: object) -> tuple[object, ...]:
+    return given if isinstance(given, tuple) else (given,)
+
+
+def _is_of_tensors(made: object) -> bool:
+    import torch
+
+    parts = made.values() if isinstance(made, dict) else made if isinstance(made, list | tuple) else [made]
+    return all(isinstance(each, torch.Tensor) or (each is not made and _is_of_tensors(each)) for each in parts)
 
 
 def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule:
@@ -102,7 +164,7 @@ def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule
         if given is None:
             return torch.jit.script(network)
         if any(map(torch.nn.parameter.is_lazy, network.parameters())):  # their sizes come with the first input
-            network(*(given if isinstance(given, tuple) else (given,)))
+            network(*_inputs(given))
         return torch.jit.trace(network, given, check_trace=False, strict=False)  # type: ignore[no-untyped-call, no-any-return]
 
     try:

@@ -1,15 +1,11 @@
-"""The kinds of jobs that a child does: each makes a frame from its arguments, on the copy of a hand-in in a folder."""
+"""The kinds of jobs that a child does: each makes a frame from its arguments, on the copy of a hand-in in a folder.
+
+Which there are follows from what the server imported: `student_jobs`, or `measure` or trusted code alone.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-from labgrade.sandbox.child import call, file_functions, measure, script
-from labgrade.sandbox.child.script import FolderSnapshot
-from labgrade.sandbox.child.wire import RawArray, pack, refuse_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,43 +13,7 @@ if TYPE_CHECKING:
 
 
 Arguments: TypeAlias = "Mapping[str, Any]"
-
-
-def run(job: Arguments, folder: Path) -> bytes:
-    """The frame: `ran` with the exit code (minus a signal) and the files written, or `unstarted` with the reason."""
-    before = FolderSnapshot(folder)
-    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # noqa: PTH120 - text
-    try:
-        process = subprocess.Popen(job["command"], cwd=folder, stdin=subprocess.DEVNULL)
-        code = process.wait()
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or str(error)
-        return pack({"event": "unstarted", "problem": problem}, refuse_object)
-    written, left_out = before.changed()
-    files = {name: RawArray("|u1", (len(data),), data) for name, data in written.items()}
-    return pack({"event": "ran", "code": code, "files": files, "left_out": left_out}, refuse_object)
-
-
-def _call(job: Arguments, values: Mapping[str, object], folder: Path) -> bytes:
-    return call.call(job, _with_path(values, folder / job["model"]), folder)
-
-
-def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
-    paired = zip(values["each"], job["models"], strict=True)
-    return call.call_each(job, [_with_path(one, folder / model) for one, model in paired], folder)
-
-
-KINDS: Mapping[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {
-    "call": _call,
-    "calls": _calls,
-    "write": file_functions.write,
-    "verify": lambda job, _, folder: file_functions.verify(job, folder),
-    "script": lambda job, _, folder: script.run(job, folder),
-    "program": lambda job, _, folder: run(job, folder),
-    "measure": lambda job, _, folder: measure.measure(job, folder),
-}
-
-
+KINDS: dict[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {}
 _trusted: dict[str, Callable[[Arguments, Path], Iterable[bytes | memoryview]]] = {}
 
 
@@ -64,14 +24,10 @@ def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes | memory
 
 def trusted_alone() -> bool:
     """Whether children of this server run no student's code."""
-    return bool(_trusted)
+    return "call" not in KINDS
 
 
 def do(job: Arguments, values: Mapping[str, object], folder: Path) -> Iterable[bytes | memoryview]:
     """The frames that tell what came of a job on the copy of a hand-in in `folder`: one, but of trusted code."""
     trusted = _trusted.get(job["kind"])
     return trusted(job, folder) if trusted is not None else (KINDS[job["kind"]](job, values, folder),)
-
-
-def _with_path(values: Mapping[str, object], path: Path) -> Mapping[str, object]:
-    return {**values, "model_path": str(path)} if "model_path" in values else values

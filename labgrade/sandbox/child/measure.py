@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import importlib
 import sys
-import traceback
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labgrade.sandbox.child import jobs
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.wire import NotPlainError, pack
 from labgrade.sandbox.jail.places import trusted_place
@@ -21,7 +22,10 @@ _PROBLEM_CHARS = 2000
 
 
 def measure(job: Mapping[str, Any], folder: Path) -> bytes:
-    """The frame: `measured` with plain data, `rejected` for a ValueError, `broke` for whatever else is raised."""
+    """The frame: `measured` with plain data, `rejected` for a ValueError that the trusted code raises by itself.
+
+    `broke` for whatever else is raised, also by what that code calls: a ValueError of `max()` says nothing of the file.
+    """
     try:
         function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
         value = function(_handed_over(job, folder), **job["parameters"])
@@ -29,14 +33,38 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
             value = [value, *_values(function, folder, job["several"])]
         return pack({"event": "measured", "value": value}, convert)
     except ValueError as error:
-        return _failed("rejected", str(error))
+        return _failed("rejected", str(error)) if _is_meant(error) else _broke(error)
     except MemoryError:
         return _failed("starved", "")
     except NotPlainError as error:
         return _failed("broke", f"it returned {error}")
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        return _failed("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+        return _broke(error)
+
+
+def _is_meant(error: BaseException) -> bool:
+    """Whether a `raise` of trusted code raised it, and not what that calls."""
+    *_, last = _places(error)
+    raised = last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return raised and _is_ours(last)
+
+
+def _places(error: BaseException) -> Iterator[types.TracebackType]:
+    place = error.__traceback__
+    while place is not None:
+        yield place
+        place = place.tb_next
+
+
+def _is_ours(place: types.TracebackType) -> bool:
+    return str(place.tb_frame.f_globals.get("__name__", "")).startswith("labgrade")
+
+
+def _broke(error: BaseException) -> bytes:
+    """What is ours to look at, with the last line of trusted code that it went through."""
+    *_, own = (each for each in _places(error) if _is_ours(each))
+    where = f"{Path(own.tb_frame.f_code.co_filename).name}:{own.tb_lineno}"
+    return _failed("broke", f"{type(error).__name__}: {error} ({where})")
 
 
 def _handed_over(job: Mapping[str, Any], folder: Path) -> Path | dict[str, list[Path]]:
@@ -82,3 +110,11 @@ def _function(file: Path, name: str) -> Callable[..., object]:
         sys.modules[package] = module
     function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
     return function
+
+
+def of_job(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
+    """The same as one of the kinds of jobs."""
+    return measure(job, folder)
+
+
+jobs.KINDS["measure"] = of_job  # so that a server which measures alone imports nothing else

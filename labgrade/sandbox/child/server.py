@@ -40,9 +40,8 @@ _DESCRIPTORS = 5 + 1 + 2
 _FORKS_PAID_FOR = 1024  # about as many as huge pages save the price of, where the machine hands out memory page by page
 _MORE_FORKS = 4  # times as many: by then what they were written over with is worth the same again
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
-_PARTS = tuple(
-    f"child.{name}" for name in ("call", "file_functions", "jobs", "main", "measure", "script", "subject", "wire")
-)
+_PARTS = ("child.main", "child.subject")
+STUDENT_JOBS = "labgrade.sandbox.child.student_jobs"
 _LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
 
 
@@ -197,6 +196,7 @@ def _main_load() -> NoReturn:
     control = _line()
     setup = json.loads(control.recv(_MESSAGE_BYTES))
     zoo = load("labgrade_zoo", Path(setup["zoo"]))
+    importlib.import_module(STUDENT_JOBS)
     _forget_project()
     os.environ["HOME"] = root.SCRATCH  # as in a jail: torchvision remembers it
     _load_libraries(zoo, setup)
@@ -218,7 +218,7 @@ def _main_load() -> NoReturn:
             if not pid:
                 for each in (control.detach(), *forked):
                     os.close(each)
-                _serve_as_fork(given, zoo, json.loads(text)["module"])
+                serve_as_fork(given, zoo, json.loads(text)["module"])
             for each in given:
                 os.close(each)
             life = os.pidfd_open(pid)
@@ -235,7 +235,7 @@ def _wait_for_all(children: Iterable[int]) -> NoReturn:
     os._exit(0)
 
 
-def _serve_as_fork(given: list[int], zoo: ModuleType, module: str) -> NoReturn:
+def serve_as_fork(given: list[int], zoo: ModuleType | None, module: str) -> NoReturn:
     """Be a server; or what a module of labgrade's computes in, which never runs students' code."""
     try:
         line, log = given
@@ -281,14 +281,14 @@ def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoRetu
 
     setup = json.loads(control.recv(_MESSAGE_BYTES))
     os.environ.update(setup["variables"])
-    own = zoo or load("labgrade_zoo", Path(setup["zoo"]))
+    own = zoo or (load("labgrade_zoo", Path(setup["zoo"])) if setup["zoo"] else None)
     for name in setup["imports"]:
         importlib.import_module(name)
     shown = places.find(tuple(setup["secret"]), tuple(setup["trusted"]), tuple(setup["offered"]))
     _forget_project()
     jail = Jail(shown, setup["jobs"], setup["user"], set(setup["layers"]), reads=setup["reads"])
     jail.enter()
-    if zoo is None:
+    if zoo is None and own is not None:
         _load_libraries(own, setup)
     _import(own, setup["preload"])
     settled = zoo is not None and not setup["preload"]
@@ -321,7 +321,7 @@ def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, o
     }
 
 
-def _import(zoo: ModuleType, names: Iterable[str]) -> None:
+def _import(zoo: ModuleType | None, names: Iterable[str]) -> None:
     """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
     quickly = getattr(zoo, "quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
     for name in names:
@@ -329,11 +329,11 @@ def _import(zoo: ModuleType, names: Iterable[str]) -> None:
             importlib.import_module(name)
 
 
-def _zoo_ready(zoo: ModuleType, jail: Jail) -> ModuleType:
+def _zoo_ready(zoo: ModuleType | None, jail: Jail) -> ModuleType | None:
     """Load the zoo in the child when the server could not (it would have started threads)."""
     from labgrade.sandbox.child.main import prepare
 
-    if "torch" not in sys.modules:
+    if zoo is not None and "torch" not in sys.modules:
         zoo.import_torchvision()
         prepare(share_by_files=jail.shares_by_files)
     return zoo
@@ -348,7 +348,7 @@ def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
     job, result = os.dup(0), os.dup(1)
     setup = json.loads(child.receive(job))
     zoo = load("labgrade_zoo", Path(zoo_path))
-    for name in imports:
+    for name in imports or [STUDENT_JOBS]:
         importlib.import_module(name)
     _forget_project()
     if not imports:

@@ -53,7 +53,12 @@ class Shelf:
     def arguments(self, told: Any) -> dict[str, object]:
         """The values of the names `given` of a `subject`, in order; of several, `each`, a list of them."""
         if "each" in told:
-            return {"each": [self.arguments({"given": told["given"], "subject": one}) for one in told["each"]]}
+            own = told.get("values") or [{} for _ in told["each"]]
+            each = [
+                {"given": told["given"], "subject": one, "values": more}
+                for one, more in zip(told["each"], own, strict=True)
+            ]
+            return {"each": [self.arguments(one) for one in each]}
         wanted = told["subject"]
         if wanted is None:
             return {}
@@ -62,6 +67,7 @@ class Shelf:
             "input_size": _sizes(wanted),
             "config": dict(wanted["options"]),
             "model_path": "",  # see jobs
+            **told.get("values", {}),
         }
         if needs_values(given):
             used = wanted if "input" in given else without_input(wanted)

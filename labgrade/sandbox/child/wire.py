@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FRAME_BYTES = 256 << 20
+MODULE = "student_file"  # what a student's file is called where it is imported
+MOST_NAMES = 200  # of functions that a reply lists
 HEADER_BYTES = 8 << 20
 DEPTH = 64
 INT_DIGITS = 400

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from labgrade.sandbox.host.child import Child, Event, Take
     from labgrade.sandbox.host.loader import Forked, Loader
+    from labgrade.sandbox.host.own_fork import OwnFork
 
 _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2  # with weights of any size
@@ -97,7 +98,7 @@ class ForkServer:
     _log: IO[bytes] | None = None
 
     def __init__(
-        self, settings: Settings, home: str, prefix: tuple[str, ...] = (), loader: Loader | None = None
+        self, settings: Settings, home: str, prefix: tuple[str, ...] = (), loader: Loader | OwnFork | None = None
     ) -> None:
         user = settings.user if prefix and os.getuid() == 0 else None
         log_file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server

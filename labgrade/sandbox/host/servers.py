@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import Environment
-from labgrade.sandbox.host import start_server, working_copy
+from labgrade.core.execution import Environment
+from labgrade.sandbox.host import own_fork, start_server, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
 from labgrade.sandbox.host.loader import Loader
+from labgrade.sandbox.host.own_fork import OwnFork
 from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, ProtectionNote, found, polled
 from labgrade.sandbox.host.sharing import Lender, borrow
 from labgrade.sandbox.host.side_by_side import Gate
@@ -32,13 +33,21 @@ if TYPE_CHECKING:
 
 STUDENTS, LIGHT, READER = "students", "light", "reader"
 _APART = "\n"  # between a kind and the environment that it begins with
-_IMPORTS = {READER: ("labgrade.answers.reader.job",)}  # by name: what reads is not what this room is built of
+_ALONE = "alone:"  # before a trusted folder
+# By name: what reads is not what this room is built of.
+_IMPORTS = {READER: ("labgrade.answers.reader.job",)}
+_JOBS, _MEASURING = ("labgrade.sandbox.child.student_jobs",), ("labgrade.sandbox.child.measure",)
 _PACKAGE = Path(__file__).parents[2]
 _IN_SIGHT = (
     "{0} can't be hidden from students' code: it holds a part of Python or of the system that this code needs; keep "
     "hand-ins, courses and results in a folder of their own, and call labgrade from there"
 )
 _USER = 64999  # whom root becomes: nobody has it
+
+
+def alone(folder: str) -> str:
+    """The kind of a server that measures files by a trusted folder, and has loaded nothing: for few files."""
+    return _ALONE + folder
 
 
 def in_environment(kind: str, environment: Environment) -> str:
@@ -51,7 +60,8 @@ def in_environment(kind: str, environment: Environment) -> str:
 class Servers:
     """Starts servers: `students` has torch loaded, `light` nothing, `reader` what reads hand-ins.
 
-    Any other name is a folder that is trusted. `in_environment` makes a kind of each distinct environment.
+    Any other name is a folder that is trusted; `alone` makes a kind of it that has nothing loaded, `in_environment` one
+    of each distinct environment.
 
     `fresh`: one process a request and no jail, as on systems without forks. `layers` are wanted, `secret` never shown,
     `offered` shown to students' code, read-only. `shared`: another grader's, whose servers are used (see `sharing`).
@@ -202,13 +212,14 @@ class Servers:
     def _start(self, kind: str) -> ForkServer | SpawnedServer:
         if self._fresh:
             _, variables = _environment_of(kind)
-            return SpawnedServer(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()), variables)
+            imports = _IMPORTS.get(kind, _MEASURING if kind.startswith(_ALONE) else ())
+            return SpawnedServer(self._zoo, str(self._folder("")), imports, variables)
         return self._start_jailed(kind) if self._shared is None else borrow(self._shared, kind)
 
     def _start_jailed(self, kind: str) -> ForkServer:
         for seen in places.uncoverable(self._secret, self._offered_to(kind)):
             raise FaultError(_IN_SIGHT.format(seen))
-        base = kind.partition(_APART)[0]
+        base = kind.removeprefix(_ALONE).partition(_APART)[0]
         trusted = () if base in {STUDENTS, LIGHT, READER} else (base,)
         if OUTER not in self._layers:
             server = self._start_fork_server(kind, trusted, self._layers, ())
@@ -251,17 +262,18 @@ class Servers:
             home.chmod(0o711)
 
         preload, variables = _environment_of(kind)
+        heavy = kind not in {LIGHT, READER} and not kind.startswith(_ALONE)
 
         def settings(*, libraries: bool) -> Settings:
             return Settings(
-                zoo=str(self._zoo),
+                zoo=str(self._zoo) if heavy else "",
                 jobs=str(self._folder("jobs")),
                 layers=layers,
                 user=_USER,
                 secret=self._secret,
                 offered=self._offered_to(kind),
                 trusted=trusted,
-                imports=_IMPORTS.get(kind, ()),
+                imports=_IMPORTS.get(kind, _MEASURING if kind.startswith(_ALONE) else _JOBS),
                 reads=kind == READER,
                 libraries=libraries,
                 preload=tuple(preload) if libraries else (),
@@ -269,9 +281,10 @@ class Servers:
                 readers=libraries and self._readers,
             )
 
-        libraries = kind not in {LIGHT, READER}
-        loader = self._loaded(home) if libraries and not prefix and _APART not in kind else None
-        server = ForkServer(settings(libraries=libraries), str(home), prefix, loader)
+        loader: Loader | OwnFork | None = self._loaded(home) if heavy and not prefix and _APART not in kind else None
+        if kind.startswith(_ALONE) and not prefix and _APART not in kind and own_fork.possible():
+            loader = OwnFork(str(home))
+        server = ForkServer(settings(libraries=heavy), str(home), prefix, loader)
         if not server.forks_safely:  # a library starts threads, so each child has to load it for itself
             server.close()
             server = ForkServer(settings(libraries=False), str(home), prefix)

@@ -41,7 +41,7 @@ def start(
         stdout=stdout,
         stderr=stderr,
         cwd=home,
-        env={**_environment(home), **(variables or {})},
+        env={**environment(home), **(variables or {})},
         close_fds=True,
         start_new_session=True,
         user=user,
@@ -50,7 +50,8 @@ def start(
     )
 
 
-def _environment(home: str) -> dict[str, str]:
+def environment(home: str) -> dict[str, str]:
+    """All that a server finds set."""
     own = {
         "PATH": SEARCHED,
         "HOME": home,

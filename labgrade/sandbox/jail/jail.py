@@ -94,33 +94,35 @@ class Jail:
             raise PermissionError(message) from error
 
     def _find_layers(self) -> None:
-        """Try each layer in a process that is thrown away: a half-made namespace cannot be undone."""
+        """Try each layer in a process that is thrown away: a half-made namespace cannot be undone.
+
+        With users of their own, namespaces are tried, too: by themselves only where that fails.
+        """
+        users_problem = self._find_users() if {USERS, NAMESPACES} <= self.layers else "they take namespaces"
         trials: dict[str, Callable[[], None]] = {
             NAMESPACES: self._try_namespaces,
             LANDLOCK: self._try_landlock,
             SECCOMP: self._try_seccomp,
         }
         for layer, trial in trials.items():
-            if layer in self.layers:
+            if layer in self.layers and (layer != NAMESPACES or users_problem):
                 problem = _tried(trial)
                 if problem:
                     self.missing[layer] = problem
                     self.layers.discard(layer)
-        if USERS in self.layers:
-            self._find_users()
+        if USERS in self.layers and users_problem:
+            self.missing[USERS] = users_problem if self.private else "they take namespaces"
+            self.layers.discard(USERS)
 
-    def _find_users(self) -> None:
-        problem = "" if self.private else "they take namespaces"
+    def _find_users(self) -> str:
+        """Find users of the jobs' own, and try them; why there are none, or nothing."""
         try:
             found = users.of_this_machine()
         except OSError as error:
-            problem = problem or str(error)
-        else:
-            problem = problem or _tried(lambda: self._try_namespaces(found))
-            self.own = None if problem else found
-        if problem:
-            self.missing[USERS] = problem
-            self.layers.discard(USERS)
+            return str(error)
+        problem = _tried(lambda: self._try_namespaces(found))
+        self.own = None if problem else found
+        return problem
 
     def _try_namespaces(self, own: users.Users | None = None) -> None:
         was_root = os.getuid() == 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 from pathlib import Path
 
 NEW_MOUNTS = 0x0002_0000
@@ -40,7 +39,8 @@ _COLLAPSE = 25
 _HUGE_PAGE = 2 << 20
 _ARENA_MAX = -8
 
-INTEL = platform.machine() == "x86_64"
+MACHINE = os.uname().machine if hasattr(os, "uname") else ""
+INTEL = MACHINE == "x86_64"
 _PIVOT_ROOT, _CAPSET = (155, 126) if INTEL else (41, 91)
 
 

@@ -47,26 +47,24 @@ def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: t
     installed = package.parent.name.endswith("-packages")
     own = (str(package),) if installed else tuple(str(package.parent / room) for room in ("labgrade", *_ROOMS, ".git"))
     shown = _with_targets((*_SYSTEM, *_shared(), *_SETTINGS, *_interpreter(), *offered))
-    covered = {str(Path(place).resolve()) for place in (*own, *_installed(), *secret) if Path(place).exists()}
-    inside = sorted(place for place in covered if _shown(place, shown))
+    covered = {os.path.realpath(place) for place in (*own, *_installed(), *secret) if os.path.exists(place)}  # noqa: PTH110
+    inside = sorted(_shown(covered, shown))
     return Places(tuple(shown), tuple(inside), trusted, offered)
 
 
 def uncoverable(secret: tuple[str, ...], offered: tuple[str, ...] = ()) -> list[str]:
     """The folders of `secret` that would be in sight: in what a jail shows, they hold something that it has to show."""
     shown = _with_targets((*_SYSTEM, *_shared(), *_interpreter(), *offered))
-    targets = {str(Path(place).resolve()) for place in (*shown, sys.executable, *_imports()) if Path(place).exists()}
-    found = {str(Path(place).resolve()) for place in secret if Path(place).exists()}
-    return sorted(
-        place for place in found if _shown(place, shown) and any(_within(target, place) for target in targets)
-    )
+    targets = {os.path.realpath(place) for place in (*shown, sys.executable, *_imports()) if os.path.exists(place)}  # noqa: PTH110
+    found = {os.path.realpath(place) for place in secret if os.path.exists(place)}  # noqa: PTH110
+    return sorted(place for place in _shown(found, shown) if any(_within(target, place) for target in targets))
 
 
 def _with_targets(places: Iterable[str]) -> list[str]:
     """Those that there are: a link is shown as it is, and so is what it leads to."""
     shown: list[str] = []
     for place in places:
-        for path in (os.path.abspath(place), str(Path(place).resolve())):  # noqa: PTH100
+        for path in (os.path.abspath(place), os.path.realpath(place)):  # noqa: PTH100
             if os.path.lexists(path) and path != "/" and not any(_within(path, other) for other in shown):
                 shown.append(path)
     return shown
@@ -120,8 +118,10 @@ def _programs() -> list[str]:
     return names
 
 
-def _shown(place: str, shown: list[str]) -> bool:
-    return any(_within(place, str(Path(other).resolve())) for other in shown)
+def _shown(places: Iterable[str], shown: list[str]) -> list[str]:
+    """Those of the places that are in sight."""
+    folders = {os.path.realpath(other) for other in shown}
+    return [place for place in places if any(_within(place, folder) for folder in folders)]
 
 
 def _within(path: str, folder: str) -> bool:

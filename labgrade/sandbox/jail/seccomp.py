@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import platform
 import struct
 from typing import TYPE_CHECKING
 
 from labgrade.sandbox.jail import syscalls
-from labgrade.sandbox.jail.linux import INTEL, SECCOMP, checked, system
+from labgrade.sandbox.jail.linux import INTEL, MACHINE, SECCOMP, checked, system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +43,8 @@ def program(*, namespaces: bool, shared_memory: bool, apart: bool = False, group
     Raises:
         OSError: nobody wrote down the numbers of this machine's calls.
     """
-    if platform.machine() not in {"x86_64", "aarch64"}:
-        message = f"there is no list of calls for {platform.machine()}"
+    if MACHINE not in {"x86_64", "aarch64"}:
+        message = f"there is no list of calls for {MACHINE}"
         raise OSError(message)
     make = _Maker()
     make.unless(_ARCHITECTURE, _OURS, _KILL)

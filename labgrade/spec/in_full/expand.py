@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 _INHERITED = ("answer", "checker", "measured", "expected", *OTHER_VALUES)
+_BY_SHARE = "by share"  # beside an entry of a list, until its place is known
 _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of another task inherits this task's
 
 
@@ -31,12 +32,14 @@ _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of anoth
 class Expanded(Loaded):
     """A spec said in full. `moved`: where a part stands in the file that stands elsewhere here.
 
-    `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing. `cut_call`:
+    `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing; `shared`: of
+    those whose credit falls with how much of the work is right. `cut_call`:
     a comma cut a call up, so that what is behind it looks like a word of the language.
     """
 
     moved: dict[Path, Path] = field(default_factory=dict)
     slips: frozenset[Path] = frozenset()
+    shared: frozenset[Path] = frozenset()
     cut_call: bool = False
     findings: tuple[SpecFinding, ...] = ()
 
@@ -83,6 +86,7 @@ class _Expander:
         self._common = hand_in.of_task(self._data, common, task)
         self._moved: dict[Path, Path] = {}
         self._slips: set[Path] = set()
+        self._shared: set[Path] = set()
         self._found: list[SpecFinding] = []
         self._cut_call = False
         self._answers: dict[str, Any] = {}
@@ -104,6 +108,7 @@ class _Expander:
             **known,
             moved=self._moved,
             slips=frozenset(self._slips),
+            shared=frozenset(self._shared),
             cut_call=self._cut_call,
             findings=tuple(self._found),
         )
@@ -223,19 +228,56 @@ class _Expander:
                     self._moved[(*there, len(made))] = (*here, at)
                     if each == KNOWN or self._may_be_right(given[at]):
                         self._slips.add((*there, len(made)))
+                    if isinstance(entry, dict) and entry.pop(_BY_SHARE, False):
+                        self._shared.add((*there, len(made)))
                     made.append(entry)
         return made
 
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
         name = str(expected.get("quantity"))
         found = list(slips.known(self._quantities, name))
-        if not found and name in self._quantities:
+        single = slips.single_of(self._quantities, name)
+        if not found and not single and name in self._quantities:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
         elif "quantity" not in expected:
             self._find(place, "'known' are the slips of the expected quantity, and no quantity is expected")
+        own = [self._of_slip(each, expected, said, check) for said, each in self._ways(found, check)]
+        return own + (self._of_single(single, expected, check) if single else [])
+
+    def _ways(self, found: list[Entry], check: dict[str, Any]) -> list[tuple[dict[str, Any], Entry]]:
+        """The slips, then in the other ways in which they are known, and under other conventions that are right.
+
+        Where a library of slips stands beside the quantity, it is asked for what it makes of each convention.
+        """
         ways: list[tuple[dict[str, Any], Entry]] = [({}, each) for each in found]
         ways += [({"with": also}, each) for each in found if each.slip for also in each.slip.also_with]
-        return [self._of_slip(each, expected, said, check) for said, each in ways]
+        rights = [mapping(mapping(each).get("value")) for each in listed(check.get("also_right"))]
+        expected = mapping(check.get("expected"))
+        if f"{expected.get('quantity')}_slips" in self._quantities:
+            return ways
+        others = [mapping(each.get("with")) for each in rights if each.get("quantity") == expected.get("quantity")]
+        own = mapping(expected.get("with"))
+        changed = [{key: value for key, value in each.items() if own.get(key) != value} for each in others]
+        return ways + [
+            ({"with": each}, slip)
+            for each in changed
+            if each
+            for slip in found
+            if each.keys() <= slip.parameters.keys()
+        ]
+
+    def _of_single(self, single: str, expected: dict[str, Any], check: dict[str, Any]) -> list[dict[str, Any]]:
+        """What slips of a quantity are of one that is twice as much: doubled, and what forgets to double; and that."""
+        there = slips.of_expected(self._quantities[single], mapping(expected.get("with")))
+        credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
+        made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]
+        found = [each for each in slips.known(self._quantities, single) if each.name != expected.get("quantity")]
+        for said, each in self._ways(found, check):
+            once = self._of_slip(each, expected, said, check)
+            twice = {**once, "value": {**once["value"], "times": 2}}
+            earned = {"credit": once["credit"] * slips.SINGLE_CREDIT} if "credit" in once else {}
+            made += [twice, {**once, **earned, "says": f"{slips.SINGLE} {slips.BESIDES} {once['says']}"}]
+        return made
 
     def _of_slip(
         self, entry: Entry, expected: dict[str, Any], said: dict[str, Any], check: dict[str, Any] | None = None
@@ -246,7 +288,8 @@ class _Expander:
         value = slips.of_expected(entry, {**mapping(expected.get("with")), **mapping(said.get("with"))})
         credit = {} if not entry.slip.credit or "counterexample" in (check or {}) else {"credit": entry.slip.credit}
         left = {key: each for key, each in said.items() if key not in ("value", "with")}
-        return {"value": value, "says": entry.slip.hint, **credit, **left}
+        shared = {_BY_SHARE: True} if entry.slip.by_share and "credit" not in said else {}
+        return {"value": value, "says": entry.slip.hint, **credit, **shared, **left}
 
     def _other(self, entry: Any, expected: dict[str, Any], place: Path) -> Any:
         """An entry of `also_right` or `misconceptions` in full; None for one that an `again` does not inherit."""

@@ -65,7 +65,12 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "A Python function of the student's: `hw.py:total_macs(model, input_size)`.",
             required=True,
         ),
-        Word("given", ref("given"), "What the function is called with, in this order, where `call` does not say it."),
+        Word(
+            "given",
+            ref("given"),
+            "What the function is called with, in this order, where `call` does not say it: words, the task's own "
+            "`arguments`, and values such as `0.5`, `'int8'` or `[2, 4]`.",
+        ),
         _NOTEBOOKS,
     ),
     EntryForm: (Word("entry", kinds.ENTRY, "A dotted path in answers.yaml or answers.json."),),

@@ -6,6 +6,7 @@ report; a program that says the same on every subject.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Path
 
 WAYS = ("call", "entry", "words", "file", "whole")  # the words of an answer that add to how its lab is handed in
+_WHY_NOT = {
+    "call": "write it as 'hw.py:total_macs(model)'",
+    "entry": "'hand_in' names no place in answers.yaml ('entries: <number>'), or the type can't be written there",
+    "words": "'hand_in' names no output file, report or program that they stand in, or the type can't be written there",
+    "file": "name a file, 'layers.csv'",
+    "whole": "'hand_in' names none of these places, or the type is no table",
+}
 _CALL = re.compile(r"(?:(?P<file>[^:()]+\.py):)?(?P<function>[A-Za-z_]\w*)\((?P<given>[^()]*)\)")
 _CUT = re.compile(r"[^()]*\([^()]*")
 _NUMBER = re.compile(r"\d+(?:-\d+)*(?=-|$)")
@@ -51,12 +59,13 @@ def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator
     word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
     programs = [mapping(each) for each in _several(common.get("program"))]
     live = [each for each in programs if varies({"run": each})]
-    read = word in _READ and word != "text"
+    # A text is its section of the report, unless the answer itself says that it is a word that stands elsewhere.
+    read = word in _READ and (word != "text" or "entry" in answer or "words" in answer)
     if isinstance(answer.get("call"), str):
         yield "call", called(answer["call"], common)
     for program in live if read else ():
         yield from _of_program(program, name, answer, common, handed=True)
-    if "entries" in common and read:
+    if "entries" in common and read and (word != "text" or "entry" in answer):
         yield "entry", {"entry": f"{common['entries']}.{answer.get('entry', name)}"}
     if isinstance(answer.get("file"), str):
         yield "file", _file(answer["file"])
@@ -73,13 +82,11 @@ def _in_text(
     """What is read of the output file, or of the report."""
     if place not in common or word not in _READ:
         return
-    if word == "text":
-        if place == "report":
-            yield "", where
-        return
     for each in _words(answer, place):
         yield "words", {"after": each, **where}
-    if place in listed(answer.get("whole")) or (place == "report" and word in _WHOLE):
+    if word == "text" and place == "report":
+        yield "", where
+    elif place in listed(answer.get("whole")) or (place == "report" and word in _WHOLE):
         yield "whole", where
 
 
@@ -106,9 +113,22 @@ def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
     if match is None:
         return {"call": text}
     file = match["file"] or common.get("code", "")
-    given = [each.strip() for each in match["given"].split(",") if each.strip()]
+    given = _arguments(match["given"])
     more = {"notebooks": common["notebooks"]} if "notebooks" in common else {}
     return {"call": f"{file}:{match['function']}", "given": given, **more}
+
+
+def _arguments(text: str) -> list[Any]:
+    """What stands between a call's parentheses: names, and values as Python writes them."""
+    try:
+        parsed: Any = ast.parse(f"f({text})", mode="eval").body
+        return [each.id if isinstance(each, ast.Name) else _literal(ast.literal_eval(each)) for each in parsed.args]
+    except (SyntaxError, ValueError):
+        return [each.strip() for each in text.split(",") if each.strip()]  # said of each to be no argument
+
+
+def _literal(value: Any) -> Any:
+    return {"literal": value} if isinstance(value, str) else value
 
 
 def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -138,9 +158,20 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
                 "these words stand here already, and are found in any case: the second is never looked at",
             )
             break
-    kind = answer.get("type")
-    if (kind in KINDS or isinstance(kind, dict)) and not any(True for _ in forms(name, answer, common)):
+    yield from _without_effect(name, answer, common)
+
+
+def _without_effect(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """An answer that nobody can hand in, and words of one that lead to none of its forms."""
+    here, kind = ("answers", name), answer.get("type")
+    made = {word for word, _ in forms(name, answer, common)}
+    if not (kind in KINDS or isinstance(kind, dict)):
+        return
+    if not made:
         yield here, "say how it is handed in: 'from', 'call', or 'hand_in' in lab.yaml or at the top of the task"
+    for word in WAYS if made else ():
+        if word in answer and word not in made:
+            yield (*here, word), f"'{word}' has no effect: {_WHY_NOT[word]}"
 
 
 def cut_call(data: dict[str, Any]) -> str:

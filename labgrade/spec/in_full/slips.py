@@ -4,7 +4,8 @@
     Hint: Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs.
     Credit: 0.4
 
-A line goes on until an empty one. `Slip of` may name several quantities, separated by commas. `Also with: [{"side":
+A line goes on until an empty one. `Credit: 0.8 by share` is that of a number that is nearly right: it falls with how
+much of the work is. `Slip of` may name several quantities, separated by commas. `Also with: [{"side":
 "width"}]` has conventions of the slip's own, as JSON, under which it is known, too.
 """
 
@@ -21,17 +22,27 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 _OF, _HINT, _CREDIT, _ALSO = "Slip of", "Hint", "Credit", "Also with"
+_TWICE = re.compile(r"^Twice: *(\w+)$", re.MULTILINE)
+SINGLE_CREDIT, BESIDES = 0.8, "Besides:"
+SINGLE = (
+    "These are multiply-accumulates (MACs). A multiply-accumulate is two floating-point operations, a product and a "
+    "sum: double the number."
+)
 _LINE = re.compile(rf"({_OF}|{_HINT}|{_CREDIT}|{_ALSO}):\s*(.*)")
-_SHARE = re.compile(r"0|1|0?\.\d+|1\.0+")
+_SHARE = re.compile(r"(0|1|0?\.\d+|1\.0+)(?P<by>\s+by share)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipNote:
-    """Of which quantities a function is a slip, what a student who made it is told, and what it earns."""
+    """Of which quantities a function is a slip, what a student who made it is told, and what it earns.
+
+    `by_share`: the less of the work is right, the less.
+    """
 
     of: tuple[str, ...]
     hint: str
     credit: float = 0
+    by_share: bool = False
     also_with: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -49,11 +60,18 @@ def note(docstring: str) -> SlipNote | None:
             message = f"'{needed}:' is missing: a slip says 'Slip of: QUANTITY', 'Hint: ...' and perhaps 'Credit: 0.5'"
             raise ValueError(message)
     credit = said.get(_CREDIT, "0")
-    if not _SHARE.fullmatch(credit):
-        message = f"'Credit: {credit}' is no share of the points from 0 to 1, such as 0.5"
+    share = _SHARE.fullmatch(credit)
+    if not share:
+        message = f"'Credit: {credit}' is no share of the points from 0 to 1, such as 0.5 or 0.5 by share"
         raise ValueError(message)
     names = tuple(name.strip() for name in said[_OF].split(","))
-    return SlipNote(of=names, hint=said[_HINT], credit=float(credit), also_with=_variants(said.get(_ALSO, "[]")))
+    return SlipNote(
+        of=names,
+        hint=said[_HINT],
+        credit=float(share[1]),
+        by_share=bool(share["by"]),
+        also_with=_variants(said.get(_ALSO, "[]")),
+    )
 
 
 def _variants(text: str) -> tuple[Mapping[str, Any], ...]:
@@ -85,6 +103,12 @@ def _said(docstring: str) -> dict[str, str]:
 def known(entries: Mapping[str, Entry], quantity: str) -> Iterator[Entry]:
     """The slips of a quantity, in the order of their files."""
     return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
+
+
+def single_of(entries: Mapping[str, Entry], quantity: str) -> str:
+    """Of which quantity another is twice as much, as its docstring says (`Twice: macs`); empty where it is of none."""
+    found = _TWICE.search(entries[quantity].docstring) if quantity in entries else None
+    return found[1] if found and found[1] in entries else ""
 
 
 def of_expected(entry: Entry, conventions: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EACH = "each"
 MOST = 64  # variants: each is validated, and its values are computed
-_WITHIN = ("options", "config")
+_WITHIN = ("options", "config", "arguments")
 
 
 def spread(loaded: Loaded) -> list[tuple[str, Loaded]]:

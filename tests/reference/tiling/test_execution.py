@@ -10,8 +10,9 @@ from reference._tiling.execution import execute
 from reference._tiling.node_kinds import disagreement
 from reference._tiling.prove import prove
 from reference._tiling.report import findings_of
+from reference._tiling.rounding import sizes_of_terms
 from reference._tiling.runtimes import by_reference
-from tests.reference.tiling.conftest import DECLARED
+from tests.reference.tiling.conftest import DECLARED, tries
 from tests.reference.tiling.networks import mlp, save
 from tests.reference.tiling.right_ways import WAYS
 from tests.reference.tiling.tilings import Way, tiled
@@ -240,3 +241,59 @@ def test_functions_that_double_thirty_times_are_not_run(tmp_path, original):
     path, reference = save(submitted, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
     (finding,) = findings_of(prove(path, reference, declared=DECLARED), path, reference, 64, NAMES)
     assert finding["opinion"] == "its functions are too many nodes to be run"
+
+
+def cancelling(sizes, *, pairs=False):
+    """A network of few outputs, of which some draw nearly cancels; with `pairs` every draw does, at any input."""
+    model = mlp(sizes, batch=1, seed=3, bias=not pairs)
+    weights = [each for each in model.graph.initializer if len(each.dims) == 2]
+    if pairs:  # each unit twice, once with and once without its sign
+        first, second = (numpy_helper.to_array(each).copy() for each in weights)
+        half = first.shape[0] // 2
+        first[half : 2 * half], second[:, half : 2 * half] = first[:half], -second[:, :half]
+        second[:, 2 * half :] = 0
+        for weight, array in zip(weights, (first, second), strict=True):
+            weight.CopyFrom(numpy_helper.from_array(array, weight.name))
+    return model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "pairs"), [([63, 1], False), ([130, 1], False), ([700, 1], False), ([100, 130, 1], True)]
+)
+def test_no_draw_makes_a_right_file_of_outputs_that_cancel_a_fault(tmp_path, monkeypatch, sizes, pairs):
+    original = cancelling(sizes, pairs=pairs)
+    path, reference = save(tiled(original, Way()), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    proof = prove(path, reference, declared=DECLARED)
+    assert proof.is_proved
+    for seed in range(tries("draws", 150)):
+        monkeypatch.setattr(execution.secrets, "randbits", lambda _, seed=seed: seed)
+        done = execute(path, reference, proof, NAMES)
+        assert done.outcome == "agrees", (seed, done.says)
+
+
+@pytest.mark.parametrize("sizes", [[63, 1], [700, 1], [100, 130, 1]])
+def test_a_wrong_file_of_outputs_that_cancel_is_seen_all_the_same(tmp_path, monkeypatch, sizes):
+    original = cancelling(sizes)
+    right, reference = save(tiled(original, Way()), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    proof = prove(right, reference, declared=DECLARED)
+    submitted = onnx.load(str(right))
+    weight = max(submitted.graph.initializer, key=lambda each: len(each.raw_data))
+    array = numpy_helper.to_array(weight).copy()
+    array.flat[:: 1 if len(sizes) == 2 else 5] += np.float32(0.02)  # of a single tile
+    weight.CopyFrom(numpy_helper.from_array(array, weight.name))
+    wrong = save(submitted, tmp_path / "wrong.onnx")
+    seen = 0
+    for seed in range(20):
+        monkeypatch.setattr(execution.secrets, "randbits", lambda _, seed=seed: seed)
+        seen += execute(wrong, reference, proof, NAMES).outcome == "differs"
+    assert seen == 20 if len(sizes) == 2 else seen >= 5  # behind a ReLU a unit is often off
+
+
+def test_the_size_of_terms_is_the_sum_of_their_absolute_values():
+    model = mlp([5, 3], batch=2, seed=1)
+    x = np.random.default_rng(1).standard_normal((2, 5)).astype(np.float32)
+    weight, bias = (numpy_helper.to_array(each) for each in model.graph.initializer)
+    weight = weight if weight.shape[0] == 5 else weight.T
+    size = sizes_of_terms(model, {"x": x})[model.graph.output[0].name]
+    assert size == pytest.approx(float((np.abs(x) @ np.abs(weight) + np.abs(bias)).max()))

@@ -1,0 +1,56 @@
+"""The checker for masks: which elements stay, where some of equal size may be chosen freely."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from labgrade.verdict import Verdict, correct, incorrect, partial
+
+from ._names import without_prefix
+from ._wording import LONGEST_LIST, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.values import Array
+
+
+def keeps(
+    answer: Mapping[str, Array], expected: Mapping[str, Array], *, scope: Literal["layer", "all"] = "layer"
+) -> Verdict:
+    """Masks that keep the right elements: other than zero where one is kept.
+
+    In the expected masks 1 is kept, 0 is not, and of the elements between as many are kept as these add up to, in each
+    `layer` or in `all`, whichever: they are equal. The credit is the share of names that are right.
+    """
+    given = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
+    if absent := [name for name in expected if name not in given]:
+        return incorrect(f"there is no mask for {listed(absent)}")
+    if all(np.array_equal(given[name], want) for name, want in expected.items()):
+        return correct()  # of equal ones the shares themselves, as a known mistake has them
+    off = {name: _off(given[name], want) for name, want in expected.items()}
+    wrong = [f"'{name}': {said}" for name, said in off.items() if said]
+    if wrong:
+        right, said = Fraction(len(off) - len(wrong), len(off)), "; ".join(wrong[:LONGEST_LIST])
+        return partial(right, said, agrees=False) if right else incorrect(said)
+    groups = [list(expected)] if scope == "all" else [[name] for name in expected]
+    for names in groups:
+        between = {name: (expected[name] != 0) & (expected[name] != 1) for name in names}
+        kept = sum(np.count_nonzero(given[name][there]) for name, there in between.items())
+        free = round(sum(float(expected[name][there].sum()) for name, there in between.items()))
+        if kept != free:
+            where = f"'{names[0]}': " if scope == "layer" else ""
+            return incorrect(f"{where}of equal weights at the threshold {kept:,} are kept, and {free:,} should be")
+    return correct()
+
+
+def _off(got: Array, want: Array) -> str:
+    """What is wrong with one mask, the choice among equal ones aside."""
+    if got.shape != want.shape:
+        return f"the shape is {list(got.shape)}, not {list(want.shape)}"
+    kept = got != 0
+    lost, left = int((~kept & (want == 1)).sum()), int((kept & (want == 0)).sum())
+    return f"{lost:,} are removed that stay, and {left:,} stay that are removed" if lost or left else ""

@@ -1,0 +1,1 @@
+"""Students' repositories: fetched, the commit that counts found, results returned."""

@@ -1,0 +1,75 @@
+"""The written part that a link names, beside a submission: each download is kept, and the deadline's counts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from labgrade.collect import documents
+from labgrade.collect.counting import shown
+from labgrade.collect.documents import NoDocumentError, Rules
+from labgrade.review.late import due_for
+from labgrade.spec import lab as late_rules
+from labgrade.submissions.collected import TAKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from labgrade.collect.taking import Asked, Entry
+
+_SOON = timedelta(hours=1)  # what is downloaded so soon after the deadline is what was there at the deadline
+
+
+def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
+    """The entry with the document that its link names, if it has one."""
+    link = _link(asked, entry)
+    if not link or entry["state"] != TAKEN:
+        return entry
+    limit = _limit(asked, entry)
+    trouble = _download(asked, link, folder, limit)
+    versions = [each for each in asked.mirror.documents if each["link"] == link]
+    chosen = _chosen(versions, limit)
+    found = {**entry, "document": {**(chosen or {"link": link}), "trouble": trouble}}
+    if chosen is not None and limit is not None and (at := datetime.fromisoformat(chosen["at"])) > limit + _SOON:
+        found["document"]["late"] = f"the report was first downloaded at {shown(at)}, after the deadline"
+    return found
+
+
+def _link(asked: Asked, entry: Entry) -> str:
+    """Where the report is: as the roster says, or a file of the commit that counts."""
+    if asked.repository.link or not asked.rules.get("document") or "commit" not in entry:
+        return asked.repository.link
+    path = f"{asked.folder}/{asked.rules['document']}".lstrip("/")
+    return documents.link_in(asked.mirror.text(entry["commit"], path))
+
+
+def _limit(asked: Asked, entry: Entry) -> datetime | None:
+    if asked.deadline is None:
+        return None
+    rule = asked.deadline.rule
+    grace = rule.grace if rule is not None else timedelta(0)
+    return late_rules.last_moment(due_for(asked.deadline, asked.repository.group), entry["days_late"], grace)
+
+
+def _download(asked: Asked, link: str, folder: Path, limit: datetime | None) -> str:
+    """Download it, unless what counts is there already; why it could not be had, or nothing."""
+    versions = [datetime.fromisoformat(each["at"]) for each in asked.mirror.documents if each["link"] == link]
+    if limit is not None and any(at > limit for at in versions):
+        return ""
+    rules = Rules(hosts=tuple(asked.rules.get("hosts", ())), local=bool(asked.rules.get("local", False)))
+    try:
+        text = documents.download(link + asked.rules.get("download", ""), rules)
+    except NoDocumentError as error:
+        return str(error)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    asked.mirror.note({"document": {"link": link, "digest": documents.keep(text, folder), "at": at}})
+    return ""
+
+
+def _chosen(versions: Sequence[Mapping[str, str]], limit: datetime | None) -> Mapping[str, str] | None:
+    """The last version of the deadline, or else the first after it."""
+    if limit is None:
+        return versions[-1] if versions else None
+    in_time = [each for each in versions if datetime.fromisoformat(each["at"]) <= limit + _SOON]
+    return in_time[-1] if in_time else versions[0] if versions else None

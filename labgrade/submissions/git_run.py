@@ -1,0 +1,237 @@
+"""Git as a process that a hostile repository can neither steer nor hold up: its own switches, and limits around it.
+
+What is said to git by configuration goes through its environment, so that no secret is among a process's arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from labgrade.core.errors import UsageError
+from labgrade.core.text import encodable, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOKEN, TOKEN_FILE, TOKEN_USER = "LABGRADE_GIT_TOKEN", "LABGRADE_GIT_TOKEN_FILE", "LABGRADE_GIT_USER"
+CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, UNREACHABLE = "closed", "damaged", "too large", "too slow", "unreachable"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_SWITCHES = {
+    "protocol.allow": "never",
+    "protocol.https.allow": "always",
+    "protocol.http.allow": "always",
+    "protocol.ssh.allow": "always",
+    "transfer.fsckObjects": "true",
+    "fetch.fsckObjects": "true",
+    "transfer.bundleURI": "false",
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.protectHFS": "true",
+    "core.protectNTFS": "true",
+    "core.bigFileThreshold": "16m",  # larger files are copied through, and never held in memory
+    "core.packedGitLimit": "256m",
+    "core.packedGitWindowSize": "32m",
+    "pack.threads": "1",
+    "fetch.recurseSubmodules": "false",
+    "submodule.recurse": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "http.followRedirects": "false",
+    "credential.interactive": "never",
+    "core.askPass": "",
+    "user.name": "labgrade",
+    "user.email": "labgrade@localhost",
+    "commit.gpgSign": "false",
+    "push.gpgSign": "false",
+}
+_LOCAL = {"protocol.file.allow": "always"}
+# What would make git read another repository, run another program, or write down what it says.
+_NOT_OURS = re.compile(
+    r"GIT_(?!SSH|SSL|HTTP_|PROXY|EXEC_PATH|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))|SSH_ASKPASS|LABGRADE_GIT_"
+)
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
+_MEMORY_KIB = 4 << 20
+_LIMITED = 'ulimit -f "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; shift 2; exec git "$@"'  # blocks of 512 bytes
+_SAID_BYTES = 8192
+_SAID_CHARS = 300
+_WHY = (
+    (TOO_LARGE, r"signal 25|File size limit"),
+    (DAMAGED, r"fsck error|error in (packed )?object|object [0-9a-f]{40,}: \w+:|bad tree|inflate:|out of memory"),
+    (
+        CLOSED,
+        (
+            r"(?i)authentication failed|could not read (username|password)|permission denied|access denied|not found|"
+            r"error: 40[134]\b|could ?n.t be found|does not (exist|appear to be a git repository)|not allowed|forbidden"
+        ),
+    ),
+)
+
+
+class GitError(Exception):
+    """Git did not do what it was asked for: `kind` says what is to be thought of it, and the message what git said."""
+
+    def __init__(self, kind: str, said: str) -> None:
+        super().__init__(said)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long one git may take, and how many bytes one file that it writes may have."""
+
+    seconds: float = 600.0
+    file_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How servers are asked: a token for one site, which is sent to no other. `repr` does not show it."""
+
+    site: str = ""
+    user: str = ""
+    token: str = field(default="", repr=False)
+
+    def switches(self) -> dict[str, str]:
+        """The configuration that says it to git."""
+        if not self.token:
+            return {}
+        pair = base64.b64encode(f"{self.user}:{self.token}".encode()).decode()
+        return {f"http.{self.site}/.extraHeader": f"Authorization: Basic {pair}"}
+
+    def without_secret(self, said: str) -> str:
+        """What git said, should the token be in it."""
+        return said.replace(self.token, "***") if self.token else said
+
+
+def access_to(address: str) -> Access:
+    """The token that the environment has for the server of an address, if any. In plain text it only goes to ourselves.
+
+    Raises:
+        UsageError: the file that holds it can't be read, or it would be sent where all can read it.
+    """
+    token, file = os.environ.get(TOKEN, ""), os.environ.get(TOKEN_FILE, "")
+    if not token and file:
+        try:
+            token = Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"${TOKEN_FILE}: '{file}' can't be read: {error}"
+            raise UsageError(message) from error
+    place = urlsplit(address)
+    if not token or place.scheme not in {"http", "https"}:
+        return Access()
+    if place.scheme == "http" and place.hostname not in LOOPBACK:
+        message = f"the token would be sent to '{place.hostname}' in plain text: say https:// in lab.yaml"
+        raise UsageError(message)
+    host = place.netloc.rpartition("@")[2]
+    return Access(f"{place.scheme}://{host}", os.environ.get(TOKEN_USER, "oauth2"), token)
+
+
+_RUNNING: set[int] = set()
+_stopped = threading.Event()
+
+
+def stop_all() -> None:
+    """End every git that runs; none is started any more until `go_on`."""
+    _stopped.set()
+    for group in tuple(_RUNNING):
+        _kill(group)
+
+
+def go_on() -> None:
+    """Let git be started again."""
+    _stopped.clear()
+
+
+def git(
+    arguments: Sequence[str],
+    *,
+    at: Path | None = None,
+    given: bytes = b"",
+    bounds: Bounds = Bounds(),
+    access: Access = Access(),
+    local: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> bytes:
+    """What git says. `local`: it may read another repository of ours by its path; `more`: more of its environment.
+
+    Raises:
+        GitError: it failed, took too long, or wrote too much.
+    """
+    if shutil.which("git") is None:
+        raise GitError(UNREACHABLE, "git is not installed here")
+    place = ["-C", str(at)] if at is not None else []
+    switches = {**_SWITCHES, **(_LOCAL if local else {}), **access.switches()}
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as errors:
+        code = _run([*place, *arguments], _environment(switches, more or {}), given, bounds, (told, errors))
+        if code == 0:
+            told.seek(0)
+            return told.read()
+        end = errors.seek(0, os.SEEK_END)
+        errors.seek(max(0, end - _SAID_BYTES))
+        said = access.without_secret(errors.read().decode("utf-8", "replace"))
+    raise GitError(*_why(code, said))
+
+
+def _run(
+    arguments: list[str], environment: dict[str, str], given: bytes, bounds: Bounds, out: tuple[IO[bytes], IO[bytes]]
+) -> int:
+    limited = os.name == "posix"
+    blocks = [str(max(1, bounds.file_bytes // 512)), str(_MEMORY_KIB)]
+    command = ["/bin/sh", "-c", _LIMITED, "git", *blocks, *arguments] if limited else ["git", *arguments]
+    if _stopped.is_set():
+        raise GitError(UNREACHABLE, "stopped")
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=out[0], stderr=out[1], start_new_session=True
+    ) as process:
+        _RUNNING.add(process.pid)
+        try:
+            process.communicate(given, timeout=bounds.seconds)
+        except subprocess.TimeoutExpired:
+            raise GitError(TOO_SLOW, f"it was not done after {bounds.seconds:g} s") from None
+        finally:
+            if process.poll() is None:
+                _kill(process.pid)  # what it started ends with it
+            _RUNNING.discard(process.pid)
+    return process.returncode
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(group, signal.SIGTERM)
+
+
+def _environment(switches: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not _NOT_OURS.match(name)}
+    pairs = {"GIT_CONFIG_COUNT": str(len(switches))}
+    for number, (key, value) in enumerate(switches.items()):
+        pairs |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**kept, **_QUIET, **pairs, **more}
+
+
+def _why(code: int, said: str) -> tuple[str, str]:
+    """What kind of failure it is, and the line of git's that says most."""
+    if code in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ} if hasattr(signal, "SIGXFSZ") else ():
+        return TOO_LARGE, "it writes more than is allowed"
+    kind, pattern = next((row for row in _WHY if re.search(row[1], said)), (UNREACHABLE, r"^(fatal|error)"))
+    lines = [line.strip() for line in encodable(said).splitlines() if line.strip()]
+    shown = next((line for line in lines if re.search(pattern, line)), lines[0] if lines else f"git ended with {code}")
+    return kind, one_line(shown.removeprefix("fatal: ").removeprefix("error: "))[:_SAID_CHARS]

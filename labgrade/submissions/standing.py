@@ -1,0 +1,74 @@
+"""What `labgrade collect` has to tell a person: of whom nothing could be taken in, and what is odd about the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labgrade.core.text import named, one_line
+from labgrade.submissions.collected import TAKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.submissions.collected import Collection
+
+_NOBODY_WAITS = ("empty", "untouched", "no folder")
+_SAID = {
+    "closed": ("nobody let us in", "ask for access, or correct the roster; then collect again"),
+    "empty": ("nothing was pushed", ""),
+    "untouched": ("nothing but what students were given", ""),
+    "no branch": ("the branch that counts is not there", "tell the student, or name it in lab.yaml: collect.branch"),
+    "no folder": ("the folder of this lab is not there", ""),
+    "no address": ("where it is, is not known", "correct the roster"),
+    "damaged": ("refused by git", "look at it by hand"),
+    "too large": ("larger than is fetched", "collect again with --repository-size"),
+    "too slow": ("took longer than is waited for", "collect again with --repository-time"),
+    "unreachable": ("their server could not be asked", "collect again"),
+}
+
+
+def waiting(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """What kept repositories from being taken in and a person can do something about: what, where, the remedy."""
+    for state, (what, remedy) in _SAID.items():
+        if state not in _NOBODY_WAITS and (where := _where(found, state)):
+            yield f"{'repository' if len(where) == 1 else 'repositories'} not collected: {what}", where, remedy
+
+
+def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """What else is to be known of a collection."""
+    for state in _NOBODY_WAITS:
+        if where := _where(found, state):
+            yield f"{'repository' if len(where) == 1 else 'repositories'} without work: {_SAID[state][0]}", where, ""
+    taken = {name: entry for name, entry in sorted(found.entries.items()) if entry["state"] == TAKEN}
+    notes = [f"{name}: {one_line(note)}" for name, entry in taken.items() for note in entry["staff"]]
+    if notes:
+        yield "to be known about commits", tuple(notes), ""
+    not_new = [f"{name}: {one_line(each['trouble'])}" for name, each in taken.items() if each.get("trouble")]
+    if not_new:
+        yield "could not be fetched this time", tuple(not_new), "collect again"
+    reports = [
+        f"{name}: {one_line(said)}"
+        for name, entry in taken.items()
+        for key in ("trouble", "late")
+        if (said := (entry.get("document") or {}).get(key))
+    ]
+    if reports:
+        yield "reports by link", tuple(reports), ""
+    if same := tuple(_same(taken)):
+        yield "have the same commit, as where it is a template's (collect.template) or copied", same, ""
+
+
+def _where(found: Collection, state: str) -> tuple[str, ...]:
+    """Who is in a state, by what is said of it."""
+    names: dict[str, list[str]] = {}
+    for name, entry in sorted(found.entries.items()):
+        if entry["state"] == state:
+            names.setdefault(entry["said"].replace(f"{entry['address']}/", "it"), []).append(name)
+    return tuple(f"{one_line(named(who))}: {one_line(said)}" for said, who in names.items())
+
+
+def _same(taken: dict[str, dict[str, object]]) -> Iterator[str]:
+    by_commit: dict[object, list[str]] = {}
+    for name, entry in taken.items():
+        by_commit.setdefault(entry["commit"], []).append(name)
+    yield from (f"{named(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)

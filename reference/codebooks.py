@@ -1,0 +1,191 @@
+"""Weights that share a few values: codebooks by k-means, and the bytes that compressed weights take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._weights import weights_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ._counting.engine import CountedSubject
+
+    Codebook = dict[str, NDArray[np.float64]]
+
+_ENDLESS = 10_000
+_FLOAT_BYTES, _BITS = 4, 8
+
+
+def codebook(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
+    """The 2**`bits` values that k-means chooses for the numbers of an .npy file, in rising order.
+
+    It begins with values at equal distances from the smallest number to the largest (Han et al. 2016, section 3.2), and
+    takes turns: each number goes to the nearest value, each value becomes the mean of its numbers, until no number
+    changes its value. A value without numbers stays where it is.
+    """
+    return _kmeans(config, data, 2**bits)
+
+
+def codebook_of_one_turn(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
+    """After one turn.
+
+    Slip of: codebook
+    Hint: These are the values after one turn. Go on until no number changes its value.
+    Credit: 0.5
+    """
+    return _kmeans(config, data, 2**bits, turns=1)
+
+
+def codebook_at_the_start(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
+    """The values that it begins with.
+
+    Slip of: codebook
+    Hint: These are the values that k-means begins with. They have to become the means of their numbers.
+    Credit: 0.2
+    """
+    return _kmeans(config, data, 2**bits, turns=0)
+
+
+def codebook_of_medians(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
+    """With medians in place of means.
+
+    Slip of: codebook
+    Hint: Each value is the median of its numbers here. k-means takes the mean.
+    Credit: 0.5
+    """
+    return _kmeans(config, data, 2**bits, middle="median")
+
+
+def codebook_of_bits(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
+    """With as many values as bits.
+
+    Slip of: codebook
+    Hint: There are as many values as bits. With so many bits there are 2**bits.
+    Credit: 0.3
+    """
+    return _kmeans(config, data, bits)
+
+
+def _kmeans(
+    config: dict[str, Any], data: str, count: int, *, turns: int = _ENDLESS, middle: Literal["mean", "median"] = "mean"
+) -> Codebook:
+    import numpy as np
+
+    del config
+    numbers = np.load(data).astype(np.float64).ravel()
+    values = np.linspace(numbers.min(), numbers.max(), count)
+    before = None
+    for _ in range(turns):
+        nearest = np.abs(numbers[:, None] - values).argmin(1)
+        if before is not None and (nearest == before).all():
+            break
+        groups = [numbers[nearest == place] for place in range(count)]
+        values = np.array(
+            [getattr(np, middle)(own) if own.size else value for own, value in zip(groups, values, strict=True)]
+        )
+        before = nearest
+    return {"values": np.sort(values)}
+
+
+# ---- bytes ----------------------------------------------------------------------------------------------------------
+
+
+def compressed_weight_bytes(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """The bytes of the weights of convolutions and linear layers with `bits` each, and of what is kept beside them.
+
+    Each layer's weights are packed without gaps, to whole bytes. Beside them a layer keeps, in float32: with `scale`,
+    one for each output channel; with `codebook`, its 2**bits values. Biases and norms are left out.
+    """
+    return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) for weight in weights_of(subject).values())
+
+
+def compressed_weight_bytes_alone(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """The bytes of the packed weights.
+
+    Slip of: compressed_weight_bytes
+    Hint: What is kept beside the weights is missing: scales, or the values of the codebook, four bytes each.
+    Credit: 0.5
+    """
+    del kept
+    return sum(_packed(weight.numel(), bits) for weight in weights_of(subject).values())
+
+
+def compressed_weight_bytes_unpacked(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """With a byte for each weight.
+
+    Slip of: compressed_weight_bytes
+    Hint: Each weight takes a byte of its own. Packed, several share one: bits * weights / 8.
+    Credit: 0.4
+    """
+    weights = weights_of(subject).values()
+    return sum(weight.numel() * -(-bits // _BITS) + _beside(weight, bits, kept) for weight in weights)
+
+
+def compressed_weight_bytes_in_bits(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """In bits.
+
+    Slip of: compressed_weight_bytes
+    Hint: These are bits. A byte has eight.
+    Credit: 0.5
+    """
+    weights = weights_of(subject).values()
+    return sum(weight.numel() * bits + _BITS * _beside(weight, bits, kept) for weight in weights)
+
+
+def compressed_weight_bytes_of_one_scale(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int | None:
+    """With one scale a layer.
+
+    Slip of: compressed_weight_bytes
+    Hint: Each layer has one scale here. There is one for each output channel.
+    Credit: 0.6
+    """
+    if kept == "codebook":
+        return None
+    return sum(_packed(weight.numel(), bits) + _FLOAT_BYTES for weight in weights_of(subject).values())
+
+
+def compressed_weight_bytes_of_half_scales(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """With two bytes for each number beside the weights.
+
+    Slip of: compressed_weight_bytes
+    Hint: Scales, or values of the codebook, have two bytes each here. In float32 they have four.
+    Credit: 0.7
+    """
+    weights = weights_of(subject).values()
+    return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) // 2 for weight in weights)
+
+
+def compressed_weight_bytes_with_the_rest(
+    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
+) -> int:
+    """With all other parameters in float32.
+
+    Slip of: compressed_weight_bytes
+    Hint: Biases and parameters of norms are counted, too. Only weights of convolutions and linear layers are asked for.
+    Credit: 0.6
+    """
+    module, _ = subject.with_weights()
+    others = sum(each.numel() for each in module.parameters()) - sum(w.numel() for w in weights_of(subject).values())
+    return compressed_weight_bytes(subject, bits=bits, kept=kept) + _FLOAT_BYTES * others
+
+
+def _packed(numbers: int, bits: int) -> int:
+    return -(-numbers * bits // _BITS)
+
+
+def _beside(weight: Any, bits: int, kept: str) -> int:
+    return _FLOAT_BYTES * (len(weight) if kept == "scale" else 2**bits)

@@ -1,0 +1,374 @@
+"""Linear quantisation to whole numbers, of weights and of a product of matrices; and how these go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._weights import weights_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+    from ._counting.engine import CountedSubject
+
+    Weights = dict[str, torch.Tensor]
+
+
+# ---- weights --------------------------------------------------------------------------------------------------------
+
+
+def quantised_integers(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """The weight of each convolution and linear layer as whole numbers of `bits`.
+
+    Symmetric: scale = max|w| / (2**(bits-1) - 1), q = round(w / scale), from -(2**(bits-1) - 1) on. Asymmetric: lowest
+    = min(w, 0), highest = max(w, 0), scale = (highest - lowest) / (2**bits - 1), zero point = round(-lowest / scale),
+    q = round(w / scale) + zero point, from 0 to 2**bits - 1 (Jacob et al. 2018, section 3). Rounded to the nearest,
+    ties to even. `per` tensor, or per output channel: then each has a scale and a zero point of its own.
+    """
+    return _each(subject, per, lambda weight: _whole(weight, bits, scheme))
+
+
+def quantisation_parameters(
+    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+) -> list[dict[str, Any]]:
+    """By layer, the scale and the zero point of its weight as one tensor, as in `quantised_integers`."""
+    return [_row(name, *_range(weight, bits, scheme)) for name, weight in weights_of(subject).items()]
+
+
+def quantisation_parameters_in_steps(
+    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+) -> list[dict[str, Any]]:
+    """With the range divided by the number of values.
+
+    Slip of: quantisation_parameters
+    Hint: The range is divided by the number of values. Between 2**bits values lie 2**bits - 1 steps.
+    Credit: 0.5
+    """
+    return [_row(name, *_range(weight, bits, scheme, less=0)) for name, weight in weights_of(subject).items()]
+
+
+def quantisation_parameters_of_the_other_scheme(
+    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+) -> list[dict[str, Any]]:
+    """Those of the other scheme.
+
+    Slip of: quantisation_parameters
+    Hint: Symmetric and asymmetric are mixed up: a symmetric range has its zero in the middle, and no zero point.
+    Credit: 0.3
+    """
+    return quantisation_parameters(subject, bits=bits, scheme=_other(scheme))
+
+
+def quantisation_parameters_with_a_minus(
+    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+) -> list[dict[str, Any]] | None:
+    """With zero points of the other sign.
+
+    Slip of: quantisation_parameters
+    Hint: The zero point has the wrong sign: it is the whole number that stands for 0, -lowest / scale.
+    Credit: 0.6
+    """
+    if scheme == "symmetric":
+        return None
+    rows = quantisation_parameters(subject, bits=bits, scheme=scheme)
+    return [{**row, "zero_point": -row["zero_point"]} for row in rows]
+
+
+def quantised_integers_floored(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """Rounded down.
+
+    Slip of: quantised_integers
+    Hint: Values are rounded down, as floor() and // do. The nearest whole number is asked for.
+    Credit: 0.5
+    """
+    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, rule=_floor))
+
+
+def quantised_integers_truncated(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """Rounded towards zero.
+
+    Slip of: quantised_integers
+    Hint: Values are rounded towards zero, as int() and a cast to int8 do. The nearest whole number is asked for.
+    Credit: 0.5
+    """
+    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, rule=_trunc))
+
+
+def quantised_integers_of_the_other_scheme(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """Those of the other scheme.
+
+    Slip of: quantised_integers
+    Hint: Symmetric and asymmetric are mixed up: asymmetric numbers begin at 0 and have a zero point.
+    Credit: 0.3
+    """
+    return quantised_integers(subject, bits=bits, scheme=_other(scheme), per=per)
+
+
+def quantised_integers_per_other(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """With one scale where each channel has its own, and the other way round.
+
+    Slip of: quantised_integers
+    Hint: One scale for the whole tensor and one for each output channel are mixed up: the task says which is meant.
+    Credit: 0.5
+    """
+    return quantised_integers(subject, bits=bits, scheme=scheme, per="channel" if per == "tensor" else "tensor")
+
+
+def quantised_integers_in_steps(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """With the range divided by the number of values.
+
+    Slip of: quantised_integers
+    Hint: The range is divided by the number of values. Between 2**bits values lie 2**bits - 1 steps.
+    Credit: 0.6
+    """
+    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, less=0))
+
+
+def quantised_integers_dequantised(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """Multiplied by the scale again.
+
+    Slip of: quantised_integers
+    Hint: These are floats again: the whole numbers times the scale. The whole numbers themselves are asked for.
+    Credit: 0.6
+    """
+    return _each(subject, per, lambda weight: _back(weight, bits, scheme))
+
+
+def quantised_integers_one_bit_more(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights:
+    """With the sign beside the bits.
+
+    Slip of: quantised_integers
+    Hint: There is one bit too many: the sign is one of the bits.
+    Credit: 0.5
+    """
+    return quantised_integers(subject, bits=bits + 1, scheme=scheme, per=per)
+
+
+def quantised_integers_without_zero_point(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights | None:
+    """Without the zero point.
+
+    Slip of: quantised_integers
+    Hint: The zero point is not added. In the asymmetric scheme it moves the range to 0 and above.
+    Credit: 0.5
+    """
+    return (
+        _each(subject, per, lambda weight: _whole(weight, bits, scheme, moved=False))
+        if scheme == "asymmetric"
+        else None
+    )
+
+
+def _other(scheme: str) -> Literal["symmetric", "asymmetric"]:
+    return "asymmetric" if scheme == "symmetric" else "symmetric"
+
+
+def _each(subject: CountedSubject, per: str, made: Callable[[torch.Tensor], torch.Tensor]) -> Weights:
+    import torch
+
+    weights = {name: weight.double() for name, weight in weights_of(subject).items()}
+    if per == "tensor":
+        return {name: made(weight) for name, weight in weights.items()}
+    return {name: torch.stack([made(channel) for channel in weight]) for name, weight in weights.items()}
+
+
+def _range(weight: torch.Tensor, bits: int, scheme: str, *, less: int = 1) -> tuple[float, int]:
+    """The scale and the zero point; `less`: by how much the steps are fewer than the values."""
+    if scheme == "symmetric":
+        return float(weight.double().abs().max()) / (2 ** (bits - 1) - less), 0
+    lowest, highest = min(float(weight.min()), 0.0), max(float(weight.max()), 0.0)
+    scale = (highest - lowest) / (2**bits - less)
+    return scale, round(-lowest / scale) if scale else 0
+
+
+def _row(name: str, scale: float, zero_point: int) -> dict[str, Any]:
+    return {"layer": name, "scale": scale, "zero_point": zero_point}
+
+
+def _floor(values: torch.Tensor) -> torch.Tensor:
+    return values.floor()
+
+
+def _trunc(values: torch.Tensor) -> torch.Tensor:
+    return values.trunc()
+
+
+def _nearest(values: torch.Tensor) -> torch.Tensor:
+    return values.round()
+
+
+def _whole(
+    weight: torch.Tensor,
+    bits: int,
+    scheme: str,
+    *,
+    rule: Callable[[torch.Tensor], torch.Tensor] = _nearest,
+    less: int = 1,
+    moved: bool = True,
+) -> torch.Tensor:
+    scale, zero = _range(weight, bits, scheme, less=less)
+    if not scale:
+        return weight * 0
+    low, high = (-(2 ** (bits - 1) - 1), 2 ** (bits - 1) - 1) if scheme == "symmetric" else (-zero, 2**bits - 1 - zero)
+    return rule(weight / scale).clamp(low, high) + (zero if moved else 0)
+
+
+def _back(weight: torch.Tensor, bits: int, scheme: str) -> torch.Tensor:
+    scale, zero = _range(weight, bits, scheme)
+    return (_whole(weight, bits, scheme) - zero) * scale
+
+
+# ---- a product of matrices ------------------------------------------------------------------------------------------
+
+
+def integer_product(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """What an integer-only layer puts out, and what it adds up before that.
+
+    `data` is an .npz with x (n x k, int8), w (m x k, int8), bias (m, int32), x_zero, w_zero, y_zero and multiplier.
+    sums = sum over k of (x - x_zero) * (w - w_zero), plus the bias; outputs = round(multiplier * sums) + y_zero,
+    clamped to int8 (Jacob et al. 2018, section 2.2). Rounded to the nearest, ties to even.
+    """
+    return _product(config, data)
+
+
+def integer_product_without_x_zero(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Without the zero point of x.
+
+    Slip of: integer_product
+    Hint: The zero point of x is not subtracted before the product.
+    Credit: 0.5
+    """
+    return _product(config, data, x_zero=0)
+
+
+def integer_product_without_w_zero(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Without the zero point of w.
+
+    Slip of: integer_product
+    Hint: The zero point of w is not subtracted before the product.
+    Credit: 0.5
+    """
+    return _product(config, data, w_zero=0)
+
+
+def integer_product_without_zeros(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Without the zero points of x and w.
+
+    Slip of: integer_product
+    Hint: Neither zero point is subtracted: the int8 numbers themselves are multiplied.
+    Credit: 0.3
+    """
+    return _product(config, data, x_zero=0, w_zero=0)
+
+
+def integer_product_without_bias(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Without the bias.
+
+    Slip of: integer_product
+    Hint: The bias is not added to the sums.
+    Credit: 0.6
+    """
+    return _product(config, data, bias=0)
+
+
+def integer_product_without_y_zero(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Without the zero point of y.
+
+    Slip of: integer_product
+    Hint: The zero point of the outputs is not added.
+    Credit: 0.6
+    """
+    return _product(config, data, y_zero=0)
+
+
+def integer_product_wrapped(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Outputs that wrap round.
+
+    Slip of: integer_product
+    Hint: Outputs beyond -128 and 127 wrap round, as a cast to int8 does. Clamp them.
+    Credit: 0.6
+    """
+    return _product(config, data, wraps=True)
+
+
+def integer_product_of_eight_bits(config: dict[str, Any], *, data: str) -> dict[str, NDArray[np.int64]]:
+    """Sums of eight bits.
+
+    Slip of: integer_product
+    Hint: The sums are kept in int8 and wrap round. They need int32: convert x and w before the product.
+    Credit: 0.3
+    """
+    return _product(config, data, narrow=True)
+
+
+def _product(
+    config: dict[str, Any], data: str, *, wraps: bool = False, narrow: bool = False, **changed: int
+) -> dict[str, NDArray[np.int64]]:
+    import numpy as np
+
+    del config
+    with np.load(data) as loaded:
+        own: dict[str, Any] = {**{name: loaded[name] for name in loaded.files}, **changed}
+    x, w = (own[name].astype(np.int64) - int(own[f"{name}_zero"]) for name in ("x", "w"))
+    sums = x @ w.T + own["bias"]
+    sums = sums.astype(np.int8).astype(np.int64) if narrow else sums
+    outputs = np.rint(float(own["multiplier"]) * sums).astype(np.int64) + int(own["y_zero"])
+    outputs = outputs.astype(np.int8).astype(np.int64) if wraps else np.clip(outputs, -128, 127)
+    return {"sums": sums, "outputs": outputs}

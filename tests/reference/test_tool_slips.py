@@ -1,0 +1,91 @@
+"""What is said of numbers that tools print: it follows from the subject, and none of them is right."""
+
+import pytest
+import torch
+from torch import nn
+
+from reference import leaf_calls, tool_slips
+from reference.macs import flops, macs
+from reference.state import parameters
+from tests.reference.subjects import Forward, Given
+
+
+def up():
+    return nn.Sequential(
+        nn.ConvTranspose2d(8, 4, 4, stride=2, padding=1),
+        nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.Conv2d(4, 8, 1),
+    )
+
+
+def words():
+    embed, lstm, out = nn.Embedding(50, 12), nn.LSTM(12, 12, batch_first=True), nn.Linear(12, 50, bias=False)
+    out.weight = embed.weight
+    return Forward(lambda m, x: m.out(m.lstm(x @ m.embed.weight)[0]), embed=embed, lstm=lstm, out=out)
+
+
+UP, WORDS = Given(up, (1, 8, 8, 8)), Given(words, (1, 7, 50))
+
+
+def said(found, value):
+    return next(each for each in found if each["value"] == value)
+
+
+def test_a_transposed_convolution_is_told_to_be_counted_by_its_output():
+    found = said(tool_slips.macs_tool_slips(UP), 208_896)
+    assert "thop" in found["tools"]
+    assert "transposed convolutions (131,072 for 32,768, 63 % of it) by their output" in found["amounts"]
+    assert "upsampling (45,056, 22 % of it)" in found["amounts"]
+    assert found["share"] == pytest.approx(65_536 / 208_896)
+
+
+def test_what_students_see_holds_no_amount():
+    for subject in (UP, WORDS):
+        for each in tool_slips.macs_tool_slips(subject) + tool_slips.flops_tool_slips(subject):
+            assert not any(text.replace(",", "").isdigit() and len(text) > 2 for text in each["says"].split())
+
+
+@pytest.mark.parametrize("subject", [UP, WORDS])
+def test_no_number_of_a_tool_is_right(subject):
+    for slips, right in (
+        (tool_slips.macs_tool_slips, macs),
+        (tool_slips.flops_tool_slips, flops),
+        (tool_slips.parameters_tool_slips, parameters),
+    ):
+        assert right(subject) not in [each["value"] for each in slips(subject)]
+
+
+def test_tools_that_give_one_number_are_told_with_what_they_have_in_common():
+    found = said(tool_slips.macs_tool_slips(WORDS), 7 * 12 * 50)
+    assert {"a hook on each convolution and linear layer", "thop"} & set(found["tools"])
+    assert "leave out nn.LSTM" in found["says"]
+    assert found["says"].count("give this number") == 1
+
+
+def test_macs_of_a_tool_for_flops_are_told_so_and_worth_less():
+    found = said(tool_slips.flops_tool_slips(UP), 208_896)
+    assert "in MACs, of which each is two FLOPs" in found["says"]
+    assert found["share"] == pytest.approx(0.8 * 65_536 / 208_896)
+    assert said(tool_slips.flops_tool_slips(UP), 65_536)["says"].startswith("These are MACs")
+
+
+def test_a_shared_weight_that_is_counted_twice_is_told_so():
+    found = said(tool_slips.parameters_tool_slips(WORDS), 2 * 600 + 1248)
+    assert "again for each module that shares them" in found["says"]
+
+
+def test_a_dict_by_name_keeps_the_last_call_of_a_layer_where_its_first_stands():
+    def make():
+        return Forward(lambda m, x: m.relu(m.wide(m.relu(x))), relu=nn.ReLU(), wide=nn.Linear(4, 6))
+
+    subject = Given(make, (2, 4))
+    first, last = leaf_calls.leaf_calls_once(subject), leaf_calls.leaf_calls_once(subject, call="last")
+    assert [row["layer"] for row in first] == [row["layer"] for row in last] == ["ReLU_1", "Linear_2"]
+    assert [row["output"] for row in first] == [[2, 4], [2, 6]]
+    assert [row["output"] for row in last] == [[2, 6], [2, 6]]
+
+
+def test_the_trace_leaves_torch_as_it_was():
+    before = torch.Tensor.matmul, torch.Tensor.add, torch.Tensor.mul
+    macs(Given(words, (1, 7, 50)))
+    assert (torch.Tensor.matmul, torch.Tensor.add, torch.Tensor.mul) == before
