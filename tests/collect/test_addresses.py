@@ -112,6 +112,6 @@ def test_nothing_says_where(tmp_path):
     assert found[0].problem.startswith("neither lab.yaml (collect.repository) nor the roster")
     with pytest.raises(UsageError, match="the course has no roster"):
         repositories(roster.Roster(), "lab", RULES)
+    both = roster.Student(id="a1", submission="A"), roster.Student(id="a")
     with pytest.raises(UsageError, match=r"two repositories would be called 'a'"):
-        both = roster.Student(id="a1", submission="A"), roster.Student(id="a")
         repositories(roster.Roster(students=both), "lab", RULES)
