@@ -196,7 +196,8 @@ class Ledger:
 
         Refuse to begin anew where one was lost.
         """
-        if not self.path.is_file():  # looked at again: another process makes it
+        kept = self.path.with_name(tables.KEPT)
+        if kept.is_file() and not self.path.is_file():  # in this order: meanwhile another process may make both
             self._refuse_lost("gone")
         older = tables.is_older(folder)
         if not write and not older:

@@ -152,14 +152,13 @@ class Recorder(TorchFunctionMode):
         name = getattr(func, "__name__", str(func))
         if name == "__get__" or func in _UNSEEN:
             return self._run(func, types, args, kwargs)
-        done = len(self._trace.operations)
+        done, method = len(self._trace.operations), _called[-1:] == [name]
         out = self._run(func, types, args, kwargs)
         if self._open:
             made = tuple(self._trace.operations[done:])
             with torch._C.DisableTorchFunction():  # noqa: SLF001 - a tensor of a class of its own has a shape like any
                 given = _shapes(args), _shapes(kwargs)
-                whole, method = _in_one_piece(args), _called[-1:] == [name]
-                seen = Function(self._open[-1], func, *given, _shapes(out), made, whole, method)
+                seen = Function(self._open[-1], func, *given, _shapes(out), made, _in_one_piece(args), method)
             self._trace.functions.append(seen)
         _called.clear()
         return out

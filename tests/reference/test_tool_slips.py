@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from reference import leaf_calls, tool_slips
+from reference._counting.engine import analyse
 from reference.macs import flops, macs
 from reference.state import parameters
 from tests.reference.subjects import Forward, Given
@@ -89,3 +90,13 @@ def test_the_trace_leaves_torch_as_it_was():
     before = torch.Tensor.matmul, torch.Tensor.add, torch.Tensor.mul
     macs(Given(words, (1, 7, 50)))
     assert (torch.Tensor.matmul, torch.Tensor.add, torch.Tensor.mul) == before
+
+
+class OfItsOwn(torch.Tensor):
+    """A tensor of a class of its own, whose operators call methods."""
+
+
+def test_an_operator_is_no_method_whatever_the_class_of_its_tensor():
+    own = Given(lambda: Forward(lambda _, x: (x.as_subclass(OfItsOwn) @ x.mT).matmul(x)), (2, 3, 4))
+    found = [each for each in analyse(own).functions if each.macs]
+    assert [(each.name, each.method) for each in found] == [("matmul", False), ("matmul", True)]

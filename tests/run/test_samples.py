@@ -25,11 +25,13 @@ BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
 OTHER_LABS = [
     "edge-exemplar",
     "edge-wrong",
+    "efficient-exemplar",
     "llm-exemplar",
     "llm-wrong",
     "mase-exemplar",
     "mase-paper",
     "mase-slips",
+    "roofline-exemplar",
     "tutorial-exemplar",
     "tutorial-wrong",
 ]
