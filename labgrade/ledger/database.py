@@ -196,8 +196,7 @@ class Ledger:
 
         Refuse to begin anew where one was lost.
         """
-        kept = self.path.with_name(tables.KEPT)
-        if kept.is_file() and not self.path.is_file():  # in this order: meanwhile another process may make both
+        if self.path.with_name(tables.KEPT).is_file() and not self.path.is_file():  # in this order: others make both
             self._refuse_lost("gone")
         older = tables.is_older(folder)
         if not write and not older:
