@@ -223,7 +223,8 @@ class FreeText:
         found = None if claimed is None and left_open(wanted, lines) else Decision(wanted, lines, claimed).made()
         if isinstance(answer, NoAnswer) and (found is None or is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
-        if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
+        waits = found is not None and found.verdict.outcome is Outcome.MANUAL
+        if found is None or (self._check.bonus and waits) or (claimed and found.number == claimed.number and not waits):
             return as_it_is
         return merged(as_it_is, found) if isinstance(answer, NoAnswer) else found
 
@@ -286,9 +287,8 @@ class FreeText:
             and expected is not None
             and not (as_it_is.verdict.credit or names_any(answer, expected))
         ):
-            waits = without_value(
-                Outcome.MANUAL, f"the table at {answer.origin} names none of the rows that are asked for"
-            )
+            outcome = Outcome.MISSING if self._check.bonus else Outcome.MANUAL
+            waits = without_value(outcome, f"the table at {answer.origin} names no row that is asked for")
             answer, as_it_is = NoAnswer(verdict=waits, free=True), replace(as_it_is, verdict=waits)
         own = answer.value if isinstance(answer, Answer) and isinstance(answer.value, Table) else None
         if own and not as_it_is.verdict.credit:
