@@ -176,7 +176,7 @@ def test_what_can_t_be_read_costs_nothing_else(handed, status, why, jobs):
         if ask.place != "the report":
             assert same(reader.ask(handed, ask), here.ask(handed, ask))
     found = reader.ask(handed, ASKS[4])
-    assert (found.verdict.outcome, found.verdict.reason) == (Outcome.INCORRECT, f"the report can't be read: {why}")
+    assert (found.verdict.outcome, found.verdict.reason) == (Outcome.MANUAL, f"the report can't be read: {why}")
     assert reader.ask(handed, ASKS[13]) is None
     with pytest.raises(FaultError, match="Total MACs"):  # the author's pattern may be what takes so long
         reader.ask(handed, ASKS[5])
@@ -217,7 +217,7 @@ def test_a_hand_in_of_which_much_can_t_be_read_is_given_up(handed):
     reader = Reader(slow := Slow())
     reader.expect(handed, by_name(ask for ask in ASKS if ask != ASKS[5]))
     found = [reader.ask(handed, ask) for ask in ASKS if ask != ASKS[5]]
-    assert {each.verdict.outcome for each in found if isinstance(each, NoAnswer)} == {Outcome.INCORRECT}
+    assert {each.verdict.outcome for each in found if isinstance(each, NoAnswer)} == {Outcome.MANUAL}
     assert slow.jobs == 3
 
 
@@ -249,9 +249,10 @@ def test_what_takes_too_much_within_the_reader_is_named_and_never_no_answer(hand
     reader = Reader(Ending("crashed", ""))
     reader.expect(handed, by_name(ASKS))
     found = reader.ask(handed, ASKS[0])
-    assert found.verdict.outcome is Outcome.INCORRECT
+    assert found.verdict.outcome is Outcome.MANUAL
     assert found.verdict.reason.endswith("can't be read: it is nested too deeply, or takes more memory than there is")
-    assert [reader.ask(handed, ASKS[place]) for place in (12, 13, 14)] == [(), None, ()]
+    (note,), nothing, passages = [reader.ask(handed, ASKS[place]) for place in (12, 13, 14)]
+    assert (note.unread, nothing, passages) == (True, None, ())
     assert isinstance(reader.ask(handed, ASKS[1]), Answer)
 
 
