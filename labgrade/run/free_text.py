@@ -128,8 +128,7 @@ class FreeText:
 
     def _unless_told(self, missing: Choice, lines: tuple[Line, ...]) -> Choice:
         """MANUAL where the report speaks of the task, or may do so: nothing is missing that a person might find."""
-        path = report_path(self._wanted)
-        task = " / ".join(path) or self._task.id
+        path, task = report_path(self._wanted), " / ".join(report_path(self._wanted)) or self._task.id
         told = self._mentions(path) if path else ()
         alike = any_like(path[-1]) if path else ""
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
@@ -152,6 +151,8 @@ class FreeText:
         if among is not None:
             return merged(missing, among)
         at = own if numbered or lines else []
+        if at and is_one(self._wanted.type) and (elsewhere := right_in_other_words(wanted, self._report())) is not None:
+            return merged(missing, elsewhere)
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
         return merged(missing, unread(task, at, wanted.hint)) if at else missing
 

@@ -38,7 +38,11 @@ def is_same_number(one: Sighting, other: Sighting) -> bool:
     if one.line.place != other.line.place and not other.line.place.startswith(f"{one.line.place},"):
         return False
     own, others = ("".join(filter(str.isdigit, each.number.text)) for each in (one, other))
-    return own == others or (len(own) >= CLAIMABLE_DIGITS and others.endswith(own))
+    return (
+        own == others
+        or (len(own) >= CLAIMABLE_DIGITS and others.endswith(own))
+        or (len(own) > 1 and others.startswith(own))
+    )
 
 
 def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:

@@ -186,7 +186,7 @@ class Decision:
         if agree(other.number, best.number) or agree(pointed, best.number) or is_model(other.piece.doubt):
             return False
         same_line = other.line.place == best.line.place
-        if same_line and misplaced(best.number, other.number):
+        if same_line and misplaced(best.number, other.number) and not is_bare(other.number):
             return True
         if misprinted(best.number, other.number) or self._is_part(other, best):
             return False
@@ -335,6 +335,11 @@ class Decision:
             return suggested(wanted, wanted.judged(other[0].number), other[0], "right value in other words", self._said)
         if large:
             return listed(self._wanted, large)
+        others = distinct_sightings(
+            [each for each in self._said if is_model(each.piece.doubt) and not each.piece.small]
+        )
+        if len(others) == 1 and not wanted.small:
+            return suggested(wanted, wanted.judged(others[0].number), others[0], DOUBTFUL, self._said)
         left = [each for each in self._everything if each.line.code and is_known(wanted, each.number)]
         if len(distinct_sightings(left)) == 1 and self._is_right(left[0]):
             return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", self._said)
