@@ -71,10 +71,7 @@ _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
 class FreeText:
-    """One answer of one submission in free text, and the check that is judged by it.
-
-    `about`: the model in question. `judged` is the verdict on a value, `expect` a source's value.
-    """
+    """One answer of one submission in free text. `judged`: the verdict on a value; `expect`: a source's value."""
 
     def __init__(
         self,
@@ -93,8 +90,9 @@ class FreeText:
     def verdict(self, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, and where the answer stands; `verdict` itself where the text says nothing better."""
         as_it_is = Choice(verdict=verdict, place=answer.origin)
-        number = is_one(self._wanted.type) and self._check.expected is not None
-        if not answer.free or (verdict.credit == 1 and not number):
+        number = self._wanted.type in ("count", "bytes") and self._check.expected is not None
+        measured = self._wanted.type == "number" and isinstance(answer, Answer)  # digits of a measurement prove nothing
+        if not answer.free or measured or (verdict.credit == 1 and not number):
             return as_it_is
         unread = next((line for line in self._lines() if line.unread), None)
         if unread is not None:

@@ -246,8 +246,7 @@ class TaskGrading:
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
-        wrong = verdict.credit < 1 and isinstance(value, Number)
-        if seen is None and wrong and not (answer.computed and self._diagnoser.refutes(item)):
+        if seen is None and verdict.credit < 1 and not (answer.computed and self._diagnoser.refutes(item)):
             verdict = of_tool(verdict, value, item, grader.oracle, grader.course.quantities)
         return seen or self._by_itself(verdict, value, item, computed=answer.computed)
 
