@@ -149,7 +149,8 @@ class FreeText:
         if among is not None:
             return merged(missing, among)
         at = own if numbered or lines else []
-        if at and is_one(self._wanted.type) and (elsewhere := right_in_other_words(wanted, self._report())) is not None:
+        beside = [line for line in self._report() if line not in lines] if at and is_one(self._wanted.type) else []
+        if (elsewhere := right_in_other_words(wanted, beside)) is not None:
             return merged(missing, elsewhere)
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
         return merged(missing, unread(task, at, wanted.hint)) if at else missing
