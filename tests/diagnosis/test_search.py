@@ -456,6 +456,7 @@ def test_attention_that_is_missed_is_shown_as_one_attention(tmp_path):
     assert step["layer"] in ("Products", "Attention")
     assert smallest.input.shape == (1, 1, 1)
     assert judged.outcome is Outcome.PARTIAL
+    assert judged.hint.startswith("Only what convolution and linear layers do")
     assert "attention" in judged.hint
 
 
