@@ -265,7 +265,8 @@ def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opse
             return None
         if value is not None:
             feeds[given] = value
-    from . import small  # which needs numpy, as most files do not
+    # Here, because it needs numpy, and most files do not.
+    from . import small
 
     own = small.value_of(node, [feeds.get(given) for given in node.input])
     return own if own is not None else _evaluated(node, feeds, opsets, name)
