@@ -29,6 +29,7 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/labgrade validate specs
 	$(BIN)/python tests/helpers/words.py
+	$(BIN)/python tests/helpers/prose.py
 	$(BIN)/labgrade schema | diff -u specs/task.schema.json - || \
 		{ echo "specs/task.schema.json is stale: run make schema"; exit 1; }
 
