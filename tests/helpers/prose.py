@@ -1,4 +1,4 @@
-"""How the documentation reads: `python tests/helpers/prose.py`, part of `make lint`. Ends with 1 where it says something.
+"""How the docs read: `python tests/helpers/prose.py`, part of `make lint`. Ends with 1 where it says something.
 
 Prints for each page its words of prose and the Flesch reading ease (textstat), then what proselint says of it. Code,
 tables that are made from the language's own rows, and headings are no prose.
@@ -16,7 +16,10 @@ from proselint.registry import CheckRegistry
 from proselint.tools import LintFile
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("docs/*.md")), *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"))]
+PAGES = [
+    *sorted(ROOT.glob("docs/*.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+]
 MOST_WORDS, MOST_WORDS_IN_DOCS, LEAST_EASE = 1600, 22_000, 50
 MOST_WORDS_OF = {"security.md": 2800, "spec-language.md": 3000}  # long tables, which tests hold
 # Quotation marks and ellipses as they are typed, and rules that mistake sizes and shapes for dates and slips.
