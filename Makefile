@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
+.PHONY: grade test lint docs release setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -35,6 +35,9 @@ lint: setup
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir site
+
+release:
+	.ci/release
 
 schema: setup
 	$(BIN)/labgrade schema --write specs/task.schema.json
