@@ -211,7 +211,7 @@ class TaskGrading:
             waits = NoAnswer(verdict=verdict) if verdict.outcome is Outcome.MANUAL and not check.by_hand else answer
             shown = by_hand.to_mark(waits, partial(self._passages, check.answer))
         if isinstance(answer, Answer) and isinstance(answer.value, str):
-            basis = by_hand.text_digest(answer.value)
+            basis = by_hand.text_digest(answer.written or answer.value)
         return Judged(verdict=verdict, origin=origin, basis=basis, to_mark=shown)
 
     def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
@@ -376,7 +376,7 @@ class TaskGrading:
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
         wanted = self.task.answers[name]
-        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages(wanted.type, wanted.forms))
+        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages("text", wanted.forms))
         return found
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:
