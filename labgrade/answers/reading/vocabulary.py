@@ -25,6 +25,11 @@ _JOINT = r"[\s_-]{0,3}"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
+# What is left out is none of what a label speaks of: `GoogLeNet (without auxiliary classifiers)`.
+_WITHOUT = re.compile(
+    r"[(\[](?:without|w/o|excluding|excl\.|ohne|sans|sin|senza|\u4e0d\u542b|\u6c92\u6709|\u6ca1\u6709)(?![A-Za-z])[^()\[\]\n]{0,120}[)\]]",
+    re.IGNORECASE,
+)
 _SPLIT = re.compile(r"[\s-]+")
 
 
@@ -69,7 +74,7 @@ def pattern(*path: str) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def concepts(words: str) -> frozenset[str]:
     """What words (their first 400 characters) speak of."""
-    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", as_ascii(words[:_LONGEST])))
+    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
     found = set()
     for name in CONCEPTS:
         rest = pattern("labels", name).sub(" ; ", left)

@@ -79,6 +79,11 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
+# A time is no count: `it takes 5 seconds`. A letter alone may be a prefix.
+_OF_TIME = re.compile(
+    r"[ \u00a0]?(?:[num\u00b5\u03bc]s|(?:milli|micro|nano)?sec(?:ond)?s?|minutes?|hours?"
+    r"|\u79d2|\u5206\u9418|\u5206\u949f)(?![A-Za-z0-9/])"
+)
 _RATIO = re.compile(r"[ \u00a0]?(?:[x\u00d7](?!\s?[\w(^])|\u500d)")  # 9.3 times another number
 _IN_BITS = re.compile(
     r"(?<=(?-i:b))(?:(?!byte|not|kein)[^\n\d]){0,30}?\b(?:kilo|mega|giga|tera)[- ]?bits?(?![A-Za-z])", re.IGNORECASE
@@ -265,6 +270,8 @@ _KINDS = {
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
+    if kind != "time" and _OF_TIME.match(plain, match.end()):
+        return None
     if (parted := in_parts(plain, match.start(), match.end(), kind)) is not None:
         return parted
     gap = _GAP.match(plain, match.end())
