@@ -112,7 +112,7 @@ def _near(plain: str, above: Above, own: frozenset[str]) -> frozenset[str]:
     near = above.words if above.age <= 1 and "|" not in plain else frozenset[str]()
     if not above.code:
         return near
-    return near - {"types"} if above.alone and not own else frozenset()  # `type` is a word of Python
+    return near - {"types"} if above.alone and not own - {"memory"} else frozenset()  # `type` is a word of Python
 
 
 def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[frozenset[str], str]:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.languages import SCALES
 from labgrade.answers.reading.numerals.number_words import Found, in_parts, in_words, quoted
 from labgrade.answers.reading.numerals.units import (
-    WORDS,
     Unit,
     as_mebibytes,
     label_unit,
@@ -44,7 +44,7 @@ _AS_ASCII = str.maketrans(
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 # A decimal comma has one reading only where a scale follows (`1,4984 Milliarden`, `26,5 MB`) and no group of three.
-_LARGE = "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
+_LARGE = "|".join(spelled(word) for word in sorted(SCALES, key=len, reverse=True) if SCALES[word] >= 1000)  # noqa: PLR2004 - a thousand
 _SCALED = (
     r"[\x20\u00a0]?(?:[\u041a\u043a\u041c\u0413\u0422]\u0438?(?:\u0411|\u0431)(?:\u0430\u0439\u0442|\u0438\u0442)?|[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
     + _LARGE

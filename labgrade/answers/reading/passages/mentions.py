@@ -130,7 +130,7 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
             at = bisect_left(ends, each.end)
             end = ends[at] if at < len(ends) else len(text)
             found.append((each.line, text[_line(text, each) : _paragraph_end(text, each.end, end)]))
-    return _only(document, found) if found else None
+    return _only(document, found, code=not path) if found else None
 
 
 def any_like(name: str) -> str:
@@ -236,9 +236,9 @@ def _not_in_headings(document: Document, known: list[_Mention]) -> list[_Mention
     return [each for each in known if each.number not in lines.get(_line(document.text, each), ())]
 
 
-def _only(document: Document, found: list[tuple[int, str]]) -> Document:
-    """A document that has these texts, each from its line on, and nothing else; source code says nothing there."""
-    of_lines = kinds(document.text)
+def _only(document: Document, found: list[tuple[int, str]], *, code: bool = False) -> Document:
+    """A document that has these texts, each from its line on, and nothing else; source code only where that is said."""
+    of_lines = () if code else kinds(document.text)
     lines: dict[int, str] = {}
     for first, text in found:
         for number, line in enumerate(text.split("\n"), start=first):
