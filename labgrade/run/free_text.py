@@ -54,7 +54,7 @@ from labgrade.judging.texts.unread import (
     unread,
 )
 from labgrade.values import Number, Table, show
-from labgrade.verdict import OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import ALL_NUMBERS, OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,7 +132,10 @@ class FreeText:
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
-        found = found if numbered else in_words(wanted, found, missing, told)
+        named = numbered and (not told or any(line.told for line in told))
+        found = found if named else in_words(wanted, found, missing, told)
+        if numbered and not named and (found.verdict.suggestion or found.verdict).credit < 1:
+            found = missing  # what is wrong is of the tasks that the report names
         if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
             return only_suggested(found, task) if numbered and found.verdict.credit < 1 else found
         if not any(line.pieces for line in lines) and (evident := self._evident(missing, path)) is not None:
@@ -149,7 +152,7 @@ class FreeText:
         if among is not None:
             return merged(missing, among)
         at = own if numbered or lines else []
-        beside = [line for line in self._report() if line not in lines] if at and is_one(self._wanted.type) else []
+        beside = [line for line in self._around(path) if line not in lines] if at and is_one(self._wanted.type) else []
         if (elsewhere := right_in_other_words(wanted, beside)) is not None:
             return merged(missing, elsewhere)
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
@@ -160,7 +163,7 @@ class FreeText:
 
         Else MANUAL with what is right as a suggestion, and nothing of what is wrong: it may be of another task.
         """
-        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_around(path, self._about)) if path else ()
+        lines = self._around(path)
         if not any(line.pieces for line in lines):
             return None
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, lines, told=True)
@@ -168,6 +171,10 @@ class FreeText:
         if found.verdict.credit == 1 or (said is not None and said.credit == 1):
             return found
         return None
+
+    def _around(self, path: tuple[str, ...]) -> tuple[Line, ...]:
+        """The lines of the report that are in no task's section."""
+        return tuple(self._reader.ask(self._submission, ask_around(path, self._about))) if path else ()
 
     def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
@@ -359,7 +366,7 @@ class FreeText:
         if by_numbers:
             place = by_numbers[0].place
             why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
-            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind="all numbers")
+            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind=ALL_NUMBERS)
             waits = replace(waits, suggestion=said)
         return merged(as_it_is, Choice(verdict=waits, place=left[0].place))
 
