@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.obtain import mentions_of, report_path, text_forms
+from labgrade.answers.obtain import mentions_of, report_path, tables_of, text_forms
 from labgrade.answers.reader.asks import ask_around, ask_lines, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
@@ -31,6 +31,7 @@ from labgrade.judging.texts.choose_listed import (
     unfilled,
 )
 from labgrade.judging.texts.choose_rows import rows_by_name
+from labgrade.judging.texts.choose_tables import choose_table
 from labgrade.judging.texts.decide import Decision
 from labgrade.judging.texts.evidence import NUMBERS, WantedNumber, is_one, numbers_of
 from labgrade.judging.texts.in_sight import table_in_sight
@@ -110,7 +111,7 @@ class FreeText:
         if is_one(self._wanted.type):
             return self._number(answer, as_it_is, lines, told=told)
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
-            return self._rows(answer, as_it_is, lines)
+            return self._rows(answer, as_it_is, lines, told=told)
         if self._wanted.type == "shape" and isinstance(answer, NoAnswer):
             return self._shape(as_it_is, lines)
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
@@ -273,7 +274,7 @@ class FreeText:
             return as_it_is
         return unexpected(self._number_wanted((), ()), answer, as_it_is, lines)
 
-    def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+    def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool) -> Choice:
         source = self._check.expected
         expected = as_table(self._expect(source)) if source is not None else None
         answer, as_it_is = self._without_other_answers(answer, as_it_is)
@@ -281,6 +282,26 @@ class FreeText:
             return by_order(answer, as_it_is)
         if as_it_is.verdict.credit == 1:
             return as_it_is
+        tabled = choose_table(self._tables(told=told), expected, self._judged_table) if expected is not None else None
+        if tabled is not None and tabled.verdict.credit == 1:
+            return tabled
+        found = self._rows_in_lines(answer, as_it_is, lines, expected)
+        return merged(found, tabled) if tabled is not None and _says_nothing(found.verdict) else found
+
+    def _judged_table(self, table: Value) -> Verdict:
+        if self._wanted.type == "histogram" and isinstance(table, Table):
+            table = {row.name: count for row in table.rows if isinstance(count := row.cells["count"], Number)}
+        return self._judged(table)
+
+    def _tables(self, *, told: bool) -> list[Answer]:
+        """All that may be the table, in the sections of the task, or outside of tasks' sections."""
+        asks = tables_of(self._wanted, around=told)
+        return [each for ask in asks for each in self._reader.ask(self._submission, ask)]
+
+    def _rows_in_lines(
+        self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], expected: Table | None
+    ) -> Choice:
+        """What lines come to that name rows, or hold the numbers that are expected."""
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
         if (
             isinstance(answer, Answer)
@@ -392,6 +413,12 @@ class FreeText:
             if isinstance(form, EntryForm | FileForm | TextForm)
             for number in numbers_of(self._reader.ask(self._submission, ask_value(other.type, form, self._about)))
         )
+
+
+
+def _says_nothing(verdict: Verdict) -> bool:
+    """Whether nothing was found, or only something that is for a person to look at."""
+    return verdict.outcome is Outcome.MISSING or verdict.outcome is Outcome.MANUAL
 
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"

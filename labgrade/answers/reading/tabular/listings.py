@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading import code
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.plain_values import find_shape
@@ -17,13 +14,11 @@ from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant, names_rows
 from labgrade.answers.reading.terms import JOINED, LEFT_OUT, TOTAL
-from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
-
     from labgrade.core.task import TableType
 
 _LONGEST_LINE = 300
@@ -148,82 +143,6 @@ def _named(words: list[str], row: str) -> list[str]:
     return [word for word in words if word not in types] or words if len(types) == 1 else words
 
 
-_LARGEST = 200_000
-_MOST_PLACES = 20
-_OPENS = re.compile(
-    r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|(?:^\s{0,8}|(?<=: )|(?<=:))\[(?=\s{0,80}\{)", re.MULTILINE
-)
-_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
-_REACH = 400
-_KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
-_WRAPPED = re.compile(r"\b(?:torch\.Size|(?:np|numpy)\.\w{1,12}|OrderedDict|defaultdict|Counter|tensor)\(")
-
-
-def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
-    """The tables that a text prints as a dictionary or a list of dictionaries, with the place of each.
-
-    What is assigned to a variable, returned or passed on is code. Reads at most 200,000 characters from each of the
-    first 20 places where a table may begin.
-    """
-    position = 0
-    for _ in range(_MOST_PLACES):
-        match = _OPENS.search(text, position)
-        if match is None:
-            return
-        end = _closing(text, match.end() - 1)
-        position = match.end()
-        if _in_code(text, match.start()):
-            continue
-        plain = _read(text[match.end() - 1 : end]) if end is not None else None
-        if not plain or _holds_answers(plain, kind):
-            continue
-        try:
-            table = as_value(plain, kind)
-        except WrongTypeError:
-            continue
-        if isinstance(table, Table) and end is not None:
-            yield table, match.end() - 1, end
-            position = end
-
-
-def _holds_answers(plain: object, kind: TableType) -> bool:
-    """Whether a dictionary is no table but holds some: `{"total": 5, "by_type": {"Conv2d": 4, "Linear": 1}}`."""
-    values = plain.values() if isinstance(plain, dict) else ()
-    if any(isinstance(each, list) and each and isinstance(each[0], dict) for each in values):
-        return True
-    rows = [each for each in values if isinstance(each, dict) and each]
-    return bool(rows) and not any(column_meant(str(key), kind.columns) for row in rows for key in row)
-
-
-def _in_code(text: str, position: int) -> bool:
-    before = text[max(0, position - _REACH) : position].rpartition("\n")[2]
-    before = _KIND.sub("", before)
-    return before.rstrip().endswith(("=", "(", "return")) or is_code(before)
-
-
-def _closing(text: str, position: int) -> int | None:
-    """Behind the bracket that closes the one at `position`."""
-    depth = 0
-    for match in _BRACKET.finditer(text, position, position + _LARGEST):
-        depth += (match[0] in "[({") - (match[0] in "])}")
-        if depth == 0:
-            return match.end()
-    return None
-
-
-def _read(written: str) -> object:
-    for read in (json.loads, _from_python):
-        try:
-            return read(written)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-    return None
-
-
-def _from_python(written: str) -> object:
-    return code.literal(_WRAPPED.sub("(", written))
-
-
 _OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
 _HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
 _PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
@@ -263,8 +182,6 @@ def find_records(text: str, kind: TableType) -> Table | None:
     Of the first input with four dimensions, the sizes are channel, height and width.
     """
     text = text[:_MOST_CHARS]
-    if (printed := _from_dicts(text, kind)) is not None:
-        return printed
     rows = list(_from_protobuf(text, kind)) if _NODE.search(text) else []
     if rows:
         return Table(rows=tuple(rows[:_MOST_ROWS]))
@@ -285,21 +202,6 @@ def find_records(text: str, kind: TableType) -> Table | None:
         Row(name=record.operator, cells=_all(record.cells, kind), also_named=tuple(record.names)) for record in whole
     )
     return Table(rows=found, abridged=abridged) if found else None
-
-
-_DICT = re.compile(r"^[ \t>]*(\{[^\n]{2,2000}\}),?[ \t]*$", re.MULTILINE)
-
-
-def _from_dicts(text: str, kind: TableType) -> Table | None:
-    """The rows of lines that are a dict each, as `print(row)` or JSON writes them; None where there are no two."""
-    printed = [each[1] for each in islice(_DICT.finditer(text), _MOST_ROWS)]
-    try:
-        rows: list[Any] = [code.literal(each) if "'" in each else json.loads(each) for each in printed]
-        named = [row for row in rows if any(names_rows(str(key), kind.row) for key in row)]
-        table = as_value(named, kind) if len(named) > 1 else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, WrongTypeError):
-        return None
-    return table if isinstance(table, Table) else None
 
 
 def _begins(lines: list[str], number: int) -> bool:

@@ -22,7 +22,8 @@ from labgrade.answers.reading.tabular.headers import (
     unit_of_header,
     with_index_named,
 )
-from labgrade.answers.reading.tabular.listings import find_listings, find_printed
+from labgrade.answers.reading.tabular.listings import find_listings, find_records
+from labgrade.answers.reading.tabular.literals import find_literals
 from labgrade.answers.reading.tabular.runs import as_run, is_study
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
@@ -132,11 +133,37 @@ def find_tables(
     return found
 
 
-def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2) -> list[TableFound | TableProblem]:
+def find_every(text: str, start: int, end: int, kind: TableType) -> list[TableFound]:
+    """All that may be a table of that kind, in whatever form; one thing may be found twice."""
+    lines, starts, region = _split(text, start, end, kind)
+    rows, _ = _below_headers(lines, kind, starts)
+    more = [*_runs(lines, kind, starts), *_of_lines(lines, kind, starts), *_without_header(region, start, kind, 2)]
+    records = find_records(region, kind) if kind.sparse else None
+    found = [*rows, *more, *_headless(lines, kind, starts)]
+    found += [TableFound(table=records, position=start)] if records is not None else []
+    return [each for each in found if isinstance(each, TableFound)]
+
+
+def _split(text: str, start: int, end: int, kind: TableType) -> tuple[list[str], list[int], str]:
+    """The lines of a part of a text, the place of each, and the whole."""
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
     lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
-    lines = with_index_named(unwrapped(lines), kind.row)
+    return with_index_named(unwrapped(lines), kind.row), starts, region
+
+
+def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2) -> list[TableFound | TableProblem]:
+    lines, starts, region = _split(text, start, end, kind)
+    found, lacking = _below_headers(lines, kind, starts)
+    found = _fuller(_runs(lines, kind, starts), found)
+    found = found or _of_lines(lines, kind, starts) or _without_header(region, start, kind, least)
+    return found or lacking or _headless(lines, kind, starts)
+
+
+def _below_headers(
+    lines: list[str], kind: TableType, starts: list[int]
+) -> tuple[list[TableFound | TableProblem], list[TableFound | TableProblem]]:
+    """The tables below lines that head them, and what those lack that head another table."""
     found: list[TableFound | TableProblem] = []
     lacking: list[TableFound | TableProblem] = []
     number = 0
@@ -148,16 +175,18 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         else:
             lacking += [TableProblem(position=starts[number], reason=header)] if header else []
             number += 1
-    if kind.sparse:
-        runs = [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)]
-        found = _fuller(runs, found)
-    if not found:
-        tallies = find_tallies(lines, kind, (by_pipes, by_tabs, by_blanks))
-        others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind), *find_turned(lines, kind))
-        found = [TableFound(table=table, position=starts[first], about=True) for table, first in others]
-    if not found:
-        found = _without_header(region, start, kind, least)
-    return found or lacking or _headless(lines, kind, starts)
+    return found, lacking
+
+
+def _runs(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound]:
+    return [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)] if kind.sparse else []
+
+
+def _of_lines(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
+    """Tables that lie on their side, that have a block of lines a row, or a line for each thing that is counted."""
+    tallies = find_tallies(lines, kind, (by_pipes, by_tabs, by_blanks))
+    others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind), *find_turned(lines, kind))
+    return [TableFound(table=table, position=starts[first], about=True) for table, first in others]
 
 
 def _fuller(runs: list[TableFound], rows: list[TableFound | TableProblem]) -> list[TableFound | TableProblem]:
@@ -174,7 +203,7 @@ def _fuller(runs: list[TableFound], rows: list[TableFound | TableProblem]) -> li
 def _without_header(region: str, start: int, kind: TableType, least: int) -> list[TableFound | TableProblem]:
     """Tables that are printed as a dictionary, or as one name and its value a line."""
     found: list[TableFound | TableProblem] = []
-    for table, first, behind in list(find_printed(region, kind)) if "{" in region else ():
+    for table, first, behind in list(find_literals(region, kind)):
         found.append(TableFound(table=table, position=start + first))
         region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
     graphs: list[TableFound | TableProblem] = []
