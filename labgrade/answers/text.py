@@ -13,7 +13,7 @@ from labgrade.answers.reading.documents import Document, Unreadable, read_docume
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
 from labgrade.answers.reading.passages.around import of_none
 from labgrade.answers.reading.plain_values import cut, is_array
-from labgrade.answers.reading.tabular.listings import find_records
+from labgrade.answers.reading.tabular.records import find_records
 from labgrade.answers.reading.tabular.several import each_apart, is_part
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_every, find_tables
 from labgrade.answers.reading.terms import stands_out

@@ -286,7 +286,7 @@ class FreeText:
         if tabled is not None and tabled.verdict.credit == 1:
             return tabled
         found = self._rows_in_lines(answer, as_it_is, lines, expected)
-        return merged(found, tabled) if tabled is not None and _says_nothing(found.verdict) else found
+        return merged(found, tabled) if tabled is not None and not _says_more(found.verdict, tabled.verdict) else found
 
     def _judged_table(self, table: Value) -> Verdict:
         if self._wanted.type == "histogram" and isinstance(table, Table):
@@ -416,9 +416,13 @@ class FreeText:
 
 
 
-def _says_nothing(verdict: Verdict) -> bool:
-    """Whether nothing was found, or only something that is for a person to look at."""
-    return verdict.outcome is Outcome.MISSING or verdict.outcome is Outcome.MANUAL
+def _says_more(found: Verdict, other: Verdict) -> bool:
+    """Whether what lines came to says more than what a table did."""
+    if found.outcome not in (Outcome.MISSING, Outcome.MANUAL):
+        return True
+    if is_open(other) or (found.suggestion is not None and other.outcome is Outcome.MANUAL):
+        return found.outcome is Outcome.MANUAL
+    return False
 
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import finest_of
+from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.row_names import names_of, plain_name, with_types_named
 from labgrade.values import Number, Table
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.values import Row, Scalar, Value
     from labgrade.verdict import Verdict
 
+_OTHERS = frozenset({"total", "types", "operators", "parameters", "macs", "flops", "memory", "activations", "traffic"})
 _HALF = Fraction(1, 2)
 _MAGNITUDE = 100  # what differs by more is a number of something else
 
@@ -32,7 +34,7 @@ def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Val
 
     None where no table names half of the rows that are asked for.
     """
-    tables = [(each.value, each.origin) for each in found if isinstance(each.value, Table)]
+    tables = [(_rows_alone(each.value, expected), each.origin) for each in found if isinstance(each.value, Table)]
     named = [(table, place, said) for table, place in tables if len(said := _rows_named(table, expected)) > 0]
     if not named:
         return None
@@ -59,6 +61,13 @@ def _waits(verdict: Verdict, place: str, reason: str) -> Verdict:
     why = f"the table from {place} on: {verdict.reason or 'all rows are right'}"
     said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind="table by its rows")
     return replace(without_value(Outcome.MANUAL, reason), suggestion=said, facts=verdict.facts, rows=verdict.rows)
+
+
+def _rows_alone(table: Table, expected: Table) -> Table:
+    """A table without lines below it that say something else: `Different types: 6`."""
+    names = names_of(expected)
+    rows = tuple(row for row in table.rows if plain_name(row.name) in names or not concepts(row.name) & _OTHERS)
+    return replace(table, rows=rows)
 
 
 def _rows_named(table: Table, expected: Table) -> frozenset[str]:

@@ -106,7 +106,8 @@ def _forms(plain: object, kind: TableType) -> Iterator[object]:
         head = plain[0]
         if isinstance(head, list | tuple) and any(names_rows(str(each), kind.row) for each in head):
             yield [dict(zip(map(str, head), row, strict=False)) for row in plain[1:]]
-        yield plain
+        named = [row for row in rows if isinstance(row, dict) and any(names_rows(str(key), kind.row) for key in row)]
+        yield named if len(named) > 1 else plain
         if all(isinstance(row, list | tuple) and len(row) == 2 and isinstance(row[1], str) for row in plain):  # noqa: PLR2004
             yield [(row[1], row[0]) for row in plain]
 

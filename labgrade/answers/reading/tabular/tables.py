@@ -22,8 +22,9 @@ from labgrade.answers.reading.tabular.headers import (
     unit_of_header,
     with_index_named,
 )
-from labgrade.answers.reading.tabular.listings import find_listings, find_records
+from labgrade.answers.reading.tabular.listings import find_listings
 from labgrade.answers.reading.tabular.literals import find_literals
+from labgrade.answers.reading.tabular.records import find_in_line, find_records
 from labgrade.answers.reading.tabular.runs import as_run, is_study
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
@@ -138,9 +139,9 @@ def find_every(text: str, start: int, end: int, kind: TableType) -> list[TableFo
     lines, starts, region = _split(text, start, end, kind)
     rows, _ = _below_headers(lines, kind, starts)
     more = [*_runs(lines, kind, starts), *_of_lines(lines, kind, starts), *_without_header(region, start, kind, 2)]
-    records = find_records(region, kind) if kind.sparse else None
+    records = [find(region, kind) for find in (find_records, find_in_line)] if kind.sparse else []
     found = [*rows, *more, *_headless(lines, kind, starts)]
-    found += [TableFound(table=records, position=start)] if records is not None else []
+    found += [TableFound(table=each, position=start) for each in records if each is not None]
     return [each for each in found if isinstance(each, TableFound)]
 
 
