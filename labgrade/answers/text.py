@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from labgrade.answers.reading.claim import Candidate, candidates
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
-from labgrade.answers.reading.passages.around import of_none
+from labgrade.answers.reading.passages.around import of_none, of_several
 from labgrade.answers.reading.plain_values import cut, is_array
 from labgrade.answers.reading.tabular.records import find_records
 from labgrade.answers.reading.tabular.several import each_apart, is_part
@@ -288,7 +288,11 @@ def tables(kind: AnswerType, form: TextForm, submission: Submission, *, around: 
         document = read_document(submission, path)
         if not isinstance(document, Document):
             continue
-        document, spans = (document, of_none(document, form.report[-1])) if around and form.report else parts(document, form.report or ())
+        if around and form.report:
+            number = form.report[-1]
+            spans: tuple[Span, ...] = (*of_several(document, number), *of_none(document, number))
+        else:
+            document, spans = parts(document, form.report or ())
         place = _Place(document=document, spans=spans, under="")
         for span in spans:
             every = find_every(document.text, span.start, span.end, table_kind)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import mentions_of, report_path, tables_of, text_forms
-from labgrade.answers.reader.asks import ask_around, ask_lines, ask_value
+from labgrade.answers.reader.asks import ask_around, ask_lines, ask_tables, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
@@ -136,15 +136,17 @@ class FreeText:
         found = found if numbered else in_words(wanted, found, missing, told)
         if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
             return only_suggested(found, task) if numbered and found.verdict.credit < 1 else found
-        if not any(line.pieces for line in lines) and (evident := self._evident(missing, path)) is not None:
+        tabular = isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram"
+        if (tabular or not any(line.pieces for line in lines)) and (evident := self._evident(missing, path)) is not None:
             return evident
         words = (form.after or "" for each in self._task.answers.values() for form in text_forms(each))
         given = (self._task.statement, self._task.title, *words)
         own = own_lines(wanted, (*lines, *told), given, self._task.title)
-        if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
+        if tabular:
             table = as_table(self._expect(self._check.expected)) if self._check.expected else None
             held = own if table is not None and holds_rows(own, table) else []
-            return merged(missing, unread(task, held, _TABLE_HINT)) if held else missing
+            elsewhere = self._table_elsewhere(table) if table is not None and not held else None
+            return elsewhere or (merged(missing, unread(task, held, _TABLE_HINT)) if held else missing)
         among = right_among(wanted, own) if own and self._check.expected and is_one(self._wanted.type) else None
         among = among or (None if numbered else right_in_other_words(wanted, told))
         if among is not None:
@@ -292,6 +294,15 @@ class FreeText:
         if self._wanted.type == "histogram" and isinstance(table, Table):
             table = {row.name: count for row in table.rows if isinstance(count := row.cells["count"], Number)}
         return self._judged(table)
+
+    def _table_elsewhere(self, expected: Table) -> Choice | None:
+        """MANUAL where a table that names the rows stands under another heading, as in an appendix."""
+        ask = ask_tables(self._wanted.type, TextForm(report=()))
+        found = choose_table(self._reader.ask(self._submission, ask), expected, self._judged_table)
+        if found is None or not self._is_reported():
+            return None
+        reason = f"the table stands elsewhere, from {found.place} on"
+        return left_to_person(found, reason, "elsewhere") if not is_open(found.verdict) else found
 
     def _tables(self, *, told: bool) -> list[Answer]:
         """All that may be the table, in the sections of the task, or outside of tasks' sections."""
