@@ -25,7 +25,17 @@ from labgrade.answers.reader.reader import by_name
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TableType, TextForm
+from labgrade.core.task import (
+    ARTIFACT_KINDS,
+    BuildForm,
+    CallForm,
+    EntryForm,
+    FileForm,
+    RunForm,
+    TableOfType,
+    TableType,
+    TextForm,
+)
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 

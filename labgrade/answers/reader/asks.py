@@ -213,17 +213,23 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return text.obtain(ask.kind, form, submission, about=ask.about)
         case "seen", TextForm() as form:
             return text.seen_instead(ask.kind, form, submission)
-        case "lines", TextForm() as form:
-            return reports.lines(form, submission, ask.about)
-        case "mentions", TextForm() as form:
-            return reports.mentions(form, submission, ask.about, ask.others)
-        case "around", TextForm() as form:
-            return reports.around(form, submission, ask.about)
-        case "tables", TextForm() as form:
-            return text.tables(ask.kind, form, submission, around=bool(ask.about))
+        case (("lines" | "mentions" | "around" | "tables"), TextForm() as form):
+            return _of_sections(ask, form, submission)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
     return _beside(ask, submission)
+
+
+def _of_sections(ask: Ask, form: TextForm, submission: Submission) -> Reply:
+    """Lines and tables in which an answer may stand."""
+    match ask.wanted:
+        case "mentions":
+            return reports.mentions(form, submission, ask.about, ask.others)
+        case "around":
+            return reports.around(form, submission, ask.about)
+        case "tables":
+            return text.tables(ask.kind, form, submission, around=bool(ask.about))
+    return reports.lines(form, submission, ask.about)
 
 
 def _beside(ask: Ask, submission: Submission) -> Reply:

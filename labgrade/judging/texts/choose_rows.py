@@ -71,7 +71,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     names = {**_kinds_beside(lines, names), **names}
     lines = [_with_each(_with_joined(line, names), names) for line in lines]
     # Which of several names on a line a value belongs to, the one before or behind it, is told by what is right.
-    ways = (_beside_others(list(_records(lines, names, columns, leads))) for leads in (None, False, True))
+    ways = (_beside_others(list(_records(lines, names, columns, leads=leads))) for leads in (None, False, True))
     records = max(ways, key=lambda each: _right(each, expected))
     if not records:
         return None
@@ -111,7 +111,9 @@ def _leaves_out(line: Line) -> bool:
 def _right(records: Sequence[_NamedValues], expected: Table) -> int:
     """How many expected rows have a value of theirs among those that stand with their names."""
     right = {row.name: [cell for cell in row.cells.values() if cell is not None] for row in expected.rows}
-    said = {each.name for each in records if any(_same(one.value, cell) for one in each.values for cell in right[each.name])}
+    said = {
+        each.name for each in records if any(_same(one.value, cell) for one in each.values for cell in right[each.name])
+    }
     return len(said)
 
 
@@ -257,7 +259,7 @@ def _form(line: Line, at: int) -> _Form:
 
 
 def _records(
-    lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str], leads: bool | None
+    lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str], *, leads: bool | None
 ) -> Iterator[_NamedValues]:
     waiting: list[tuple[int, str, Line]] = []
     below = 0
@@ -272,7 +274,7 @@ def _records(
         values = [piece for piece in line.pieces if not isinstance(piece.value, str)]
         fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
         if at and fit:
-            yield from _on_line(line, at, leads)
+            yield from _on_line(line, at, leads=leads)
             last = at[-1] if len(at) > 1 and _wraps(line, at) else None
             waiting, below = ([(*last, line)] if last else []), _MOST_BELOW - 1
         elif at:
@@ -300,7 +302,7 @@ def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
     return "count" not in columns or words <= _COUNT_WORDS
 
 
-def _on_line(line: Line, at: Sequence[tuple[int, str]], leads: bool | None) -> Iterator[_NamedValues]:
+def _on_line(line: Line, at: Sequence[tuple[int, str]], *, leads: bool | None) -> Iterator[_NamedValues]:
     """Of a line with one name all values; with several, those behind each name, or before it where a value `leads`."""
     if len({name for _, name in at}) == 1:
         values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))

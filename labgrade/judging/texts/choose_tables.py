@@ -15,7 +15,7 @@ from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.row_names import names_of, plain_name, with_types_named
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, Suggestion, without_value
+from labgrade.verdict import Outcome, Suggestion, correct, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _OTHERS = frozenset({"total", "types", "operators", "parameters", "macs", "flops", "memory", "activations", "traffic"})
+_TELLING = 1_000
 _HALF = Fraction(1, 2)
 _MAGNITUDE = 100  # what differs by more is a number of something else
 
@@ -38,19 +39,24 @@ def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Val
     named = [(table, place, said) for table, place in tables if len(said := _rows_named(table, expected)) > 0]
     if not named:
         return None
-    options = [(table, place, judged(table)) for table, place in _options([(one, place) for one, place, _ in named], expected)]
+    every = _options([(one, place) for one, place, _ in named], expected)
+    options = [(table, place, _by_order(table, judged(table))) for table, place in every]
     table, place, verdict = max(options, key=lambda each: (each[2].credit, len(_rows_named(each[0], expected))))
     rows = _rows_named(table, expected)
     needed = sum(not row.optional for row in expected.rows)
     few = len(rows) < 2 or 2 * len(rows) < needed  # noqa: PLR2004 - one row may be of anything
     if verdict.credit < 1 and few and not (table.abridged and len(rows) > 1):
         return None
-    against = next((each for each in named if 2 * len(each[2]) >= len(rows) and _differs(each[0], table, expected)), None)
+    against = next(
+        (each for each in named if 2 * len(each[2]) >= len(rows) and _differs(each[0], table, expected)), None
+    )
     if against is None or verdict.credit < 1:
         sure = verdict.credit == 1 or (against is None and verdict.credit >= _HALF)
         note = f"the table was found by its rows, from {place} on"
         chosen = replace(verdict, notes=(*verdict.notes, note))
-        return Choice(verdict=chosen if sure else _waits(verdict, place, "the table could not be read for certain"), place=place)
+        return Choice(
+            verdict=chosen if sure else _waits(verdict, place, "the table could not be read for certain"), place=place
+        )
     reason = f"several tables name these rows and don't say the same: {place} and {against[1]}"
     return Choice(verdict=_waits(verdict, place, reason), place=place)
 
@@ -61,6 +67,29 @@ def _waits(verdict: Verdict, place: str, reason: str) -> Verdict:
     why = f"the table from {place} on: {verdict.reason or 'all rows are right'}"
     said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind="table by its rows")
     return replace(without_value(Outcome.MANUAL, reason), suggestion=said, facts=verdict.facts, rows=verdict.rows)
+
+
+def _by_order(table: Table, waits: Verdict) -> Verdict:
+    """What waits; right where all rows are, in their order, and each says a number of four digits, or a shape."""
+    said = waits.suggestion
+    in_order = said is not None and said.kind == "rows in their order" and said.credit == 1
+    if said is None or not in_order or not all(map(_is_telling, table.rows)):
+        return waits
+    right = correct(said.why, **waits.facts)
+    return replace(right, rows=waits.rows, notes=(*waits.notes, "the rows were told by their order"))
+
+
+def _is_telling(row: Row) -> bool:
+    return any(
+        (isinstance(cell, Number) and abs(cell.value) >= _TELLING) or (isinstance(cell, tuple) and len(cell) > 2)  # noqa: PLR2004 - a shape
+        for cell in row.cells.values()
+    )
+
+
+def names_any(value: Value, expected: Table) -> bool:
+    """Whether a table names one of the rows that are expected."""
+    table = value if isinstance(value, Table) else Table(rows=())
+    return not table.rows or bool(_rows_named(table, expected))
 
 
 def _rows_alone(table: Table, expected: Table) -> Table:

@@ -18,6 +18,7 @@ from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from labgrade.core.task import TableType
 
 _LONGEST_LINE = 300
@@ -141,4 +142,3 @@ def _named(words: list[str], row: str) -> list[str]:
     if row in ("type", "operator"):
         return [word.strip("()[]") for word in types] if len(types) == 1 else words
     return [word for word in words if word not in types] or words if len(types) == 1 else words
-

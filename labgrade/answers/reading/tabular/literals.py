@@ -85,7 +85,9 @@ def _as_table(plain: object, kind: TableType, depth: int = 0) -> Table | None:
         if isinstance(table, Table) and table.rows:
             return _without_totals(table)
     held = list(plain.values()) if isinstance(plain, dict) and depth < _DEEPEST else []
-    inner = [each for value in held if isinstance(value, dict | list | tuple) and (each := _as_table(value, kind, depth + 1))]
+    inner = [
+        each for value in held if isinstance(value, dict | list | tuple) and (each := _as_table(value, kind, depth + 1))
+    ]
     return inner[0] if len(inner) == 1 else None
 
 
@@ -93,7 +95,10 @@ def _forms(plain: object, kind: TableType) -> Iterator[object]:
     """Plain data as tables may be written: as it is, with a list a column, with a first row that is the header."""
     if isinstance(plain, dict):
         columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in plain.items()}
-        lists = all(isinstance(value, list | tuple) for value in columns.values()) and len(set(map(len, columns.values()))) == 1
+        lists = (
+            all(isinstance(value, list | tuple) for value in columns.values())
+            and len(set(map(len, columns.values()))) == 1
+        )
         names = [key for key in columns if names_rows(str(key), kind.row)]
         if names and lists and any(column_meant(str(key), kind.columns) for key in columns):
             yield [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -180,7 +180,11 @@ def _below_headers(
 
 
 def _runs(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound]:
-    return [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)] if kind.sparse else []
+    return (
+        [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)]
+        if kind.sparse
+        else []
+    )
 
 
 def _of_lines(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
