@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.answers.reading.blocks import kinds
 from labgrade.answers.reading.claim import Candidate, candidates
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
@@ -293,10 +294,12 @@ def tables(kind: AnswerType, form: TextForm, submission: Submission, *, around: 
             spans: tuple[Span, ...] = (*of_several(document, number), *of_none(document, number))
         else:
             document, spans = parts(document, form.report or ())
-        place = _Place(document=document, spans=spans, under="")
+        place, kind_of = _Place(document=document, spans=spans, under=""), kinds(document.text)
         for span in spans:
-            every = find_every(document.text, span.start, span.end, table_kind)
-            found += [place.answer(each_apart(each.table), each.position) for each in every]
+            for each in find_every(document.text, span.start, span.end, table_kind):
+                line = kind_of[document.line(each.position) - 1]
+                if not (line.code or line.quoted or line.example):
+                    found.append(place.answer(each_apart(each.table), each.position))
     return tuple(found[:_MOST_TABLES])
 
 

@@ -12,11 +12,12 @@ from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.judging.texts.choice import Choice, suggested
 from labgrade.judging.texts.evidence import Sighting, sightings
+from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number
 from labgrade.verdict import Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from labgrade.answers.reading.lines import Line
     from labgrade.core.task import TableType
@@ -148,7 +149,8 @@ def tables_lines(
     count = sum(count for _, count in values)
     required = [row for row in expected.rows if not row.optional] if expected is not None else []
     few = 2 * count < len(required) and not any(line.dots for line in lines)
-    named = [line for line in plain if _names_rows(line, shapes=shapes)]
+    rows = names_of(expected) if expected is not None else {}
+    named = [line for line in plain if _names_rows(line, shapes=shapes) or (line.terms and _names_two(line, rows))]
     return named or (held if (len(held) > 1 or count >= _DENSE) and not few else [])
 
 
@@ -160,6 +162,11 @@ def _is_value(piece: LinePiece, taken: frozenset[Fraction], *, shapes: bool, dec
         and not (piece.small or piece.measures or piece.value.value in taken)
         and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
     )
+
+
+def _names_two(line: Line, rows: Mapping[str, str]) -> bool:
+    """Whether a line names two rows, as a sum of theirs does."""
+    return len({rows[name] for word in _words(line) if (name := plain_name(word)) in rows}) > 1
 
 
 def _names_rows(line: Line, *, shapes: bool) -> bool:
