@@ -69,7 +69,7 @@ def _convolution_backward(  # noqa: PLR0913, PLR0917 - the kernel's signature
 
 
 def _vecdot(_: Tensor, left: Tensor, right: Tensor, *__: Any, **___: Any) -> tuple[int, int]:
-    return math.prod(torch.broadcast_shapes(left.shape, right.shape)), 0
+    return math.prod(torch.broadcast_shapes(left.shape, right.shape)), 0  # type: ignore[no-untyped-call]
 
 
 def _time_steps(out: tuple[Tensor, ...], steps: Tensor, of_input: Tensor, of_state: Tensor, *_: Any) -> tuple[int, int]:

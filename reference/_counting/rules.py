@@ -123,7 +123,7 @@ def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noq
 def _vecdot(add: Add, x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Products of vectors, which torch makes of `mul` and `sum`, two operations that count nothing by themselves."""
     alike(x, y)
-    whole = torch.broadcast_shapes(x.shape, y.shape)
+    whole = torch.broadcast_shapes(x.shape, y.shape)  # type: ignore[no-untyped-call]
     if not -len(whole) <= dim < len(whole) or x.shape[dim] != y.shape[dim]:
         raise UnsureError
     at = dim % len(whole)
