@@ -82,7 +82,7 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
         SyntaxError: the source is no Python.
     """
     tree = ast.parse(source)
-    found = reachable_names(tree, names)
+    found = reachable_names(tree, names, exactly=True)
     edits = _Edits(source)
     for node in tree.body:
         if binds(node) & found and not isinstance(node, ast.Import | ast.ImportFrom) and not is_idle(node):
