@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_STEPS = 200_000
+_MOST_IN_BODIES = 20_000  # of loops and branches: two seconds of computing
 _MOST_DEPTH = 40
 _FEW = 16
 _DECIDING = frozenset({onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64})
@@ -123,6 +124,7 @@ class _Scope:
         self.names: dict[str, Tensor | None] = {}
         self._outer = outer
         self.depth: int = outer.depth + 1 if outer is not None else 0
+        self.in_body = outer is not None
 
     def find(self, name: str, node: onnx.NodeProto) -> Tensor | None:
         scope: _Scope | None = self
@@ -146,6 +148,7 @@ class _Runner:
         self._done = done
         self._functions = {(each.domain, each.name, each.overload): each for each in done.model.functions}
         self._weights: dict[int, tuple[onnx.TensorProto, Tensor]] = {}
+        self._in_bodies = 0
 
     def main(self, shapes: Sequence[tuple[int, ...]], said: Sequence[str]) -> None:
         graph, scope = self._done.model.graph, _Scope()
@@ -205,8 +208,10 @@ class _Runner:
         if not all(each.is_known for each in made):
             self._by_its_function(node, inputs, made, opsets)
         self._done.steps.append(NodeRun(node, inputs, tuple(made)))
-        if len(self._done.steps) > _MOST_STEPS:
-            message = f"{label(node)}: by then more than {_MOST_STEPS:,} nodes have run"
+        self._in_bodies += scope.in_body
+        if len(self._done.steps) > _MOST_STEPS or self._in_bodies > _MOST_IN_BODIES:
+            where, most = ("", _MOST_STEPS) if len(self._done.steps) > _MOST_STEPS else (" in loops", _MOST_IN_BODIES)
+            message = f"{label(node)}: by then more than {most:,} nodes have run{where}"
             raise ModelError(message)
         return made
 
@@ -242,7 +247,7 @@ class _Runner:
     ) -> list[Tensor]:
         """Run a model-local function: a scope of its own, and the attributes of the call in place of their names."""
         scope = _Scope()
-        scope.depth = outer.depth + 1
+        scope.depth, scope.in_body = outer.depth + 1, outer.in_body
         for at, name in enumerate(function.input):
             scope.names[name] = inputs[at] if at < len(inputs) else None
         attributes = {each.name: each for each in (*function.attribute_proto, *node.attribute)}
