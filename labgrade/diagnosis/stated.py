@@ -96,10 +96,14 @@ def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: 
             single = slipped(base, subject, {"most": 1}, means.oracle.value)
             if pairs := single.get("pairs"):
                 others += _different([single])
-                answers.append(slipped(base, subject, {"among": list(pairs)}, means.oracle.value))
+                found = slipped(base, subject, {"among": list(pairs)}, means.oracle.value)
+                answers.append({**found, "likely": single.get("likely", ())})
         except FaultError:  # then there is one explanation less
             continue
     said = _said(trial, answers, means.kind, others=others)
+    if len(said) > _MOST_PAIRS:  # of which one may be a slip that few make
+        likely = [{**each, "values": [pair for pair in each["values"] if _both(pair[0], each)]} for each in answers]
+        said = _said(trial, likely, means.kind, others=others) or said
     hint = either(said) if len(said) <= _MOST_PAIRS else ""
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
@@ -135,6 +139,10 @@ def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType, 
             if wanted and fits(kind, trial, plain):
                 found[_together([answer["says"][each] for each in name.split("+")])] = None
     return list(found)
+
+
+def _both(pair: str, answer: Mapping[str, Any]) -> bool:
+    return all(name in answer["likely"] for name in pair.split("+"))
 
 
 def _different(answers: Sequence[Mapping[str, Any]]) -> int:
