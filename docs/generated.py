@@ -34,6 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "task": _schema("Keys of a task", "specs/task.schema.json", json.loads(load.schema_text(found))),
         "report": _schema("Fields of a report", REPORT, json.loads((ROOT / REPORT).read_text(encoding="utf-8"))),
     }
+    pages["findings"] = (ROOT / "findings" / "README.md").read_text(encoding="utf-8")
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
