@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.diagnosis.bases import slipped
+from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
@@ -18,10 +18,11 @@ from labgrade.judging.judge import either
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from labgrade.core.task import AnswerType, SubjectSpec
     from labgrade.diagnosis.bases import Base
+    from labgrade.diagnosis.diagnose import Diagnoser
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
     from labgrade.spec.registry import Registry
@@ -43,6 +44,30 @@ class Means:
     judging: Judging
     expect: Expect
     oracle: Oracle
+
+
+def by_itself(
+    verdict: Verdict,
+    value: Value,
+    item: Item,
+    means: Callable[[], Means],
+    quantities: Registry,
+    diagnoser: Diagnoser | None,
+) -> Verdict:
+    """The verdict with what a value is by itself; not a number's whose function was seen to be something else.
+
+    `diagnoser`: of the function that computed the value; None where it was handed in.
+    """
+    if not unexplained(verdict) or item.check.measured:
+        return verdict
+    refuted = diagnoser is not None and diagnoser.refutes(item)
+    if refuted and isinstance(value, Number):
+        return verdict
+    made, bases = means(), bases_of(item.check, quantities)
+    if refuted or (diagnoser is not None and diagnoser.right_elsewhere(item)):
+        verdict = with_slip(verdict, value, item, made, bases, rows_alone=True)
+        return verdict if refuted else with_explanation(verdict, value, item, made.oracle, quantities)
+    return with_cause(verdict, value, item, made, bases, quantities)
 
 
 def with_cause(
