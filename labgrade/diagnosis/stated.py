@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FEWEST_DIGITS = 4
 _FEWEST_ROWS = 2
-_MOST_PAIRS = 2  # that give the same, of which each is told
+_MOST_PAIRS = 2  # that give the same, of which the student reads each
 _MOST_WORDS, _MOST_TYPES = 2, 3
 
 
