@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.diagnosis.bases import slipped
+from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
@@ -18,10 +18,11 @@ from labgrade.judging.judge import either
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from labgrade.core.task import AnswerType, SubjectSpec
     from labgrade.diagnosis.bases import Base
+    from labgrade.diagnosis.diagnose import Diagnoser
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
     from labgrade.spec.registry import Registry
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _FEWEST_DIGITS = 4
 _FEWEST_ROWS = 2
-_MOST_PAIRS = 2  # that give the same, of which each is told
+_MOST_PAIRS = 2  # that give the same, of which the student reads each
 _MOST_WORDS, _MOST_TYPES = 2, 3
 
 
@@ -43,6 +44,30 @@ class Means:
     judging: Judging
     expect: Expect
     oracle: Oracle
+
+
+def by_itself(
+    verdict: Verdict,
+    value: Value,
+    item: Item,
+    means: Callable[[], Means],
+    quantities: Registry,
+    diagnoser: Diagnoser | None,
+) -> Verdict:
+    """The verdict with what a value is by itself; not a number's whose function was seen to be something else.
+
+    `diagnoser`: of the function that computed the value; None where it was handed in.
+    """
+    if not unexplained(verdict) or item.check.measured:
+        return verdict
+    refuted = diagnoser is not None and diagnoser.refutes(item)
+    if refuted and isinstance(value, Number):
+        return verdict
+    made, bases = means(), bases_of(item.check, quantities)
+    if refuted or (diagnoser is not None and diagnoser.right_elsewhere(item)):
+        verdict = with_slip(verdict, value, item, made, bases, rows_alone=True)
+        return verdict if refuted else with_explanation(verdict, value, item, made.oracle, quantities)
+    return with_cause(verdict, value, item, made, bases, quantities)
 
 
 def with_cause(
@@ -96,10 +121,14 @@ def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: 
             single = slipped(base, subject, {"most": 1}, means.oracle.value)
             if pairs := single.get("pairs"):
                 others += _different([single])
-                answers.append(slipped(base, subject, {"among": list(pairs)}, means.oracle.value))
+                found = slipped(base, subject, {"among": list(pairs)}, means.oracle.value)
+                answers.append({**found, "likely": single.get("likely", ())})
         except FaultError:  # then there is one explanation less
             continue
     said = _said(trial, answers, means.kind, others=others)
+    if len(said) > _MOST_PAIRS:  # of which one may be a slip that few make
+        likely = [{**each, "values": [pair for pair in each["values"] if _both(pair[0], each)]} for each in answers]
+        said = _said(trial, likely, means.kind, others=others) or said
     hint = either(said) if len(said) <= _MOST_PAIRS else ""
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
@@ -135,6 +164,10 @@ def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType, 
             if wanted and fits(kind, trial, plain):
                 found[_together([answer["says"][each] for each in name.split("+")])] = None
     return list(found)
+
+
+def _both(pair: str, answer: Mapping[str, Any]) -> bool:
+    return all(name in answer["likely"] for name in pair.split("+"))
 
 
 def _different(answers: Sequence[Mapping[str, Any]]) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Check
     from labgrade.judging.items import Item
+    from labgrade.judging.texts.choice import Choice
     from labgrade.spec.registry import Registry
     from labgrade.truth.oracle import Oracle
     from labgrade.values import Row, Value
@@ -50,6 +51,13 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
     except FaultError:  # then there is one explanation less
         return verdict
     return _said(verdict, found[0], item.check) if len(found) == 1 else verdict
+
+
+def of_choice(chosen: Choice, item: Item, oracle: Oracle, quantities: Registry) -> Choice:
+    """The choice of a number in a text with what is said of it where a tool gives it."""
+    if chosen.number is None:
+        return chosen
+    return replace(chosen, verdict=of_tool(chosen.verdict, chosen.number, item, oracle, quantities))
 
 
 def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]], check: Check) -> Verdict:

@@ -15,13 +15,11 @@ from labgrade.core.errors import FaultError
 from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
 from labgrade.core.task import AnswerValue, QuantityCall, TextForm
-from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
-from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
-from labgrade.diagnosis.stated import Means, with_cause, with_slip
+from labgrade.diagnosis.stated import Means, by_itself
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand, plots
 from labgrade.judging.coherent import of_one_file, tells_files
@@ -30,7 +28,7 @@ from labgrade.judging.items import call_before, fresh_subject, items, same_sourc
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
-from labgrade.judging.tools import of_tool
+from labgrade.judging.tools import of_choice, of_tool
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
@@ -104,15 +102,9 @@ class TaskGrading:
 
     def report(self) -> TaskReport:
         """All items, graded."""
-        checks, more = tuple(self.graded(name) for name in self.items), self.task.hidden_points
-        return TaskReport(
-            lab=self.task.lab,
-            id=self.task.id,
-            title=self.task.title,
-            points=self.task.points,
-            checks=checks,
-            not_shown=None if more is None else more + hidden_points(checks),
-        )
+        checks, task = tuple(self.graded(name) for name in self.items), self.task
+        more = None if task.hidden_points is None else task.hidden_points + hidden_points(checks)
+        return TaskReport(lab=task.lab, id=task.id, title=task.title, points=task.points, checks=checks, not_shown=more)
 
     def forget(self) -> None:
         """Let go of the answers, which may be large: what holds them refers back to this, so that they would stay."""
@@ -122,8 +114,7 @@ class TaskGrading:
         """The item called `name`, graded. Never raises for what a student did; what is labgrade's fault is a FAULT."""
         if name not in self._graded:
             item = self.items[name]
-            first = self._first(item)
-            if first is not None and first.outcome is Outcome.SKIPPED:
+            if (first := self._first(item)) is not None and first.outcome is Outcome.SKIPPED:
                 own = graded_so_far(item, Judged(verdict=first, basis=self._grader.digest(self.submission)))
             else:
                 own = self._book.graded(item, self._own) if self._book is not None else self._own(item)
@@ -234,7 +225,8 @@ class TaskGrading:
         check, reader, (_, expect) = item.check, self._grader.reader, self._judging(item.check, item.subject)
         judged = partial(self._judged, item, item.subject, computed=False)
         text = FreeText(reader, self.task, self.submission, about(item.subject), check, judged, expect)
-        return text.verdict(answer, verdict)
+        chosen, grader = text.verdict(answer, verdict), self._grader
+        return of_choice(chosen, item, grader.oracle, grader.course.quantities) if self._explains else chosen
 
     def _verdict(self, item: Item, answer: Answered) -> Verdict:
         check, grader = item.check, self._grader
@@ -267,19 +259,12 @@ class TaskGrading:
 
     def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:
         """The verdict with what a value is by itself; not a number's whose function was seen to be something else."""
-        if not unexplained(verdict) or item.check.measured:
-            return verdict
-        refuted = computed and self._diagnoser.refutes(item)
-        if refuted and isinstance(value, Number):
-            return verdict
-        judging, expect = self._judging(item.check, item.subject)
-        kind = self.task.answers[item.check.answer].type
-        oracle, quantities = self._grader.oracle, self._grader.course.quantities
-        bases, means = bases_of(item.check, quantities), Means(kind=kind, judging=judging, expect=expect, oracle=oracle)
-        if refuted or (computed and self._diagnoser.right_elsewhere(item)):
-            verdict = with_slip(verdict, value, item, means, bases, rows_alone=True)
-            return verdict if refuted else with_explanation(verdict, value, item, oracle, quantities)
-        return with_cause(verdict, value, item, means, bases, quantities)
+        diagnoser, quantities = self._diagnoser if computed else None, self._grader.course.quantities
+        return by_itself(verdict, value, item, partial(self._means, item), quantities, diagnoser)
+
+    def _means(self, item: Item) -> Means:
+        (judging, expect), kind = self._judging(item.check, item.subject), self.task.answers[item.check.answer].type
+        return Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
@@ -390,8 +375,8 @@ class TaskGrading:
 
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
-        wanted = self.task.answers[name]
-        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages("text", wanted.forms))
+        asked = ask_passages("text", self.task.answers[name].forms)
+        found: tuple[str, ...] = self._grader.reader.ask(self.submission, asked)
         return found
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:

@@ -27,7 +27,7 @@ _ENDS = {"first_layer": 0, "last_layer": -1, "first_tensor": 0, "last_tensor": -
 
 
 def pairs(library: Library, known: Sequence[str]) -> Iterator[Names]:
-    """Two of the `known` slips of which both are likely; or one that leaves out what hooks miss, with any other."""
+    """Two of the `known` slips of which both are likely; or a slip that leaves out what hooks miss, with any other."""
     for names in combinations(known, 2):
         likely = sum(name in LIKELY for name in names)
         if names[0].partition("_")[0] == names[1].partition("_")[0]:  # bias and bias_always: one in two ways

@@ -68,13 +68,18 @@ def test_of_a_number_that_two_slips_give_both_are_told(grader, tmp_path):
 
 
 def test_a_number_of_two_likely_slips_is_told_both(grader, tmp_path):
-    known = slips("macs", layers=LAYERS, among=["padding+bias"])
-    value = known["padding+bias"]
+    known = slips("macs", layers=LAYERS, among=["kernel_side+relu"])
+    value = known["kernel_side+relu"]
     found = verdict(grader, tmp_path, "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {value}}}\n"})
     assert found.hint == ""  # of which one is not likely
     value = slips("macs", layers=LAYERS, among=["norm_twice+relu"])["norm_twice+relu"]
-    found = verdict(grader, tmp_path, "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {value}}}\n"})
-    assert found.hint.startswith("Norm layers are counted, two for each input element. Leave them out. And at the same")
+    (tmp_path / "other").mkdir()
+    found = verdict(grader, tmp_path / "other", "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {value}}}\n"})
+    assert found.hint.startswith("One of these, which give the same here: (1) Norm layers are counted, two for each")
+    assert (
+        "(2) Norm layers are counted, two for each input element. Leave them out. And at the same time: ReLU"
+        in found.hint
+    )
 
 
 def test_a_table_that_one_slip_alone_gives_is_told_its_cause(grader, tmp_path):

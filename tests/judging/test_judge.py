@@ -122,9 +122,9 @@ def test_a_near_miss_of_a_misconception_claims_nothing():
     assert found.outcome is Outcome.INCORRECT
 
 
-def test_where_two_misconceptions_fit_neither_is_claimed():
+def test_where_two_misconceptions_fit_both_are_told_and_the_least_is_earned():
     found = verdict(number(2000), misconceptions=(known(2000, "one", 0.5), known(2000, "two", 0.25)))
-    assert found.hint == ""
+    assert found.hint == "One of these, which give the same here: (1) one (2) two"
     assert found.credit == Fraction(1, 4)
     assert found.fits == ("one", "two")
 
@@ -263,7 +263,8 @@ def test_several_misconceptions_that_say_the_same_are_one_cause_with_the_smalles
     found = verdict(number(2000), misconceptions=same)
     assert (found.hint, found.credit, found.fits) == ("shapes are unknown", Fraction(2, 5), ())
     found = verdict(number(2000), misconceptions=(*same, known(2000, "twice")))
-    assert (found.hint, found.outcome) == ("", Outcome.INCORRECT)
+    both = "One of these, which give the same here: (1) shapes are unknown (2) twice"
+    assert (found.hint, found.outcome) == (both, Outcome.INCORRECT)
 
 
 def test_a_slip_that_cannot_be_made_on_the_subject_is_no_candidate():
