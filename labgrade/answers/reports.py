@@ -13,7 +13,14 @@ from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numerals.numbers import finest_of
 from labgrade.answers.reading.passages.around import of_none
-from labgrade.answers.reading.passages.mentions import any_like, is_of_several, names_tasks, of_task, spoken_of
+from labgrade.answers.reading.passages.mentions import (
+    any_like,
+    is_of_several,
+    names_tasks,
+    of_task,
+    spoken_of,
+    without_others,
+)
 from labgrade.answers.reading.passages.sections import Span, from_heading
 from labgrade.answers.reading.passages.topics import of_model
 from labgrade.answers.reading.plain_values import cut
@@ -144,7 +151,8 @@ def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ..
     for path in find_reports(submission) if under else ():
         document = read_document(submission, path)
         if isinstance(document, Document) and names_tasks(document, under):
-            found += read_lines(document, of_none(document, under[-1]), about)
+            spans = tuple(without_others(document, of_none(document, under[-1]), under[-1]))
+            found += read_lines(document, spans, about)
     return tuple(found)
 
 
