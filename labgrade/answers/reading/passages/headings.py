@@ -73,6 +73,7 @@ _OF_A_LAB = re.compile(
 _POINTED, _GAP = re.compile(r"\d+\.\d+"), re.compile(r"[ \u00a0*_`]{0,4}")
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
+_FRAME_BELOW = re.compile(r"\n[^\n]{3,400}\n[ \t]*([=-])\1{9,}[ \t]*(?:\n|\Z)")
 BOLD, UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
@@ -216,7 +217,8 @@ def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
     if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
         return
     title = above[-2].strip()
-    if not re.match(r"[#>|`~]|[-*+] ", title) and not is_numbering(_numbers(title)):
+    frames = _FRAME_BELOW.match(text, match.end())  # of a table that a tool printed
+    if not frames and not re.match(r"[#>|`~]|:::|[-*+] ", title) and not is_numbering(_numbers(title)):
         start = match.start() - len(above[-2]) - 1
         level = _SETEXT[match["rule"][0]]
         yield Heading(start=start, end=match.end(), level=level, title=title, numbers=_numbers(title))

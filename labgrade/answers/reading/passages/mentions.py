@@ -253,8 +253,11 @@ def _only(document: Document, found: list[tuple[int, str]], *, code: bool = Fals
             said = lines.get(number, "")
             told = said.strip() not in ("", _RULED)
             lines[number] = said if told and (line in said or line == _RULED) else f"{said} ; {line}" if told else line
-    text = "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
-    return replace(document, text=text)
+    numbers = range(1, max(lines, default=0) + 1)
+    text = "\n".join(lines.get(number, "") for number in numbers)
+    known = document.written.split("\n")[: len(numbers)]
+    written = "\n".join(line if number in lines else "" for number, line in enumerate(known, start=1))
+    return replace(document, text=text, written=written.rstrip("\n"))
 
 
 # ---- the numbers -------------------------------------------------------------------------------------------------
