@@ -143,7 +143,7 @@ def mentions(form: TextForm, submission: Submission, about: str, others: tuple[s
         told = spoken_of(document, form.report or ())
         if told is not None:
             read = read_lines(told, (Span(start=0, end=len(told.text)),), about)
-            found += [replace(line, told=True) for line in read]
+            found += [replace(line, numbered=True) for line in read]
         elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
             found += read_lines(document, of_model(document, about, (form.report[-1], *others)), about)
     return tuple(found)

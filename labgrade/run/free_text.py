@@ -122,7 +122,7 @@ class FreeText:
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
-        named = numbered and (not told or any(line.told for line in told))
+        named = numbered and (not told or any(line.numbered for line in told))
         found = found if named else in_words(wanted, found, missing, told)
         if numbered and not named and (found.verdict.suggestion or found.verdict).credit < 1:
             found = missing  # what is wrong is of the tasks that the report names
