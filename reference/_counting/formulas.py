@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -66,6 +68,10 @@ def _convolution_backward(  # noqa: PLR0913, PLR0917 - the kernel's signature
     return elements * math.prod(weight.shape[1:]) * sum(wanted[:2]), 0
 
 
+def _vecdot(_: Tensor, left: Tensor, right: Tensor, *__: Any, **___: Any) -> tuple[int, int]:
+    return math.prod(torch.broadcast_shapes(left.shape, right.shape)), 0  # type: ignore[no-untyped-call]
+
+
 def _time_steps(out: tuple[Tensor, ...], steps: Tensor, of_input: Tensor, of_state: Tensor, *_: Any) -> tuple[int, int]:
     """A layer of an LSTM, as MKL-DNN runs it: at each step of each sample each weight is used once."""
     positions = math.prod(steps.shape[:2])
@@ -86,6 +92,7 @@ PRODUCTS: dict[str, Formula] = {
     "mv": _product,
     "dot": _product,
     "vdot": _product,
+    "linalg_vecdot": _vecdot,
     "_int_mm": _product,
     "_scaled_mm": _product,
     "addmm": _added_product,

@@ -187,6 +187,9 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         if name in _LEAVES_TORCH and self._way.values:
             self.stop(UncountableError(f"'{name}' in {self.where()} hands numbers to what torch does not run"))
+        if func is torch.linalg.vecdot and (_level() is not None or not torch.is_inference_mode_enabled()):
+            why = "runs there as 'mul' and 'sum', which count nothing by themselves"
+            self.stop(UncountableError(f"'{name}' {why}; it stands in {self.where()}"))
         around = self.function, self._mapped
         self.function, self._mapped = name, self._mapped or _level() is not None  # kernels are run outside of it
         try:

@@ -120,6 +120,18 @@ def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noq
     return like(input, out)
 
 
+def _vecdot(add: Add, x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """Products of vectors, which torch makes of `mul` and `sum`, two operations that count nothing by themselves."""
+    alike(x, y)
+    whole = torch.broadcast_shapes(x.shape, y.shape)  # type: ignore[no-untyped-call]
+    if not -len(whole) <= dim < len(whole) or x.shape[dim] != y.shape[dim]:
+        raise UnsureError
+    at = dim % len(whole)
+    out = (*whole[:at], *whole[at + 1 :])
+    add("vecdot", macs=math.prod(whole), input_shape=tuple(x.shape), weight_shape=tuple(y.shape), output_shape=out)
+    return like(x, out)
+
+
 def _norm(name: str, weight_at: float, add: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
     """A normalisation: its cost is a convention, so input elements are counted. Its scale stands at `weight_at`."""
     weight = kwargs.get("weight", args[int(weight_at)] if len(args) > weight_at else None)
@@ -266,6 +278,7 @@ def _table() -> dict[Any, Rule]:
         functional.linear: _linear,
         torch.matmul: partial(_matmul, "matmul"),
         torch.Tensor.matmul: partial(_matmul, "@"),
+        torch.linalg.vecdot: _vecdot,
         functional.multi_head_attention_forward: attention.multi_head,
         functional.scaled_dot_product_attention: attention.scaled_dot_product,
     }

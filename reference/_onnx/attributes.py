@@ -23,6 +23,23 @@ _PER_AXIS = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 2)}
 _AXES = ("depth", "height", "width")
 
 
+def value_of(attribute: onnx.AttributeProto) -> Any:
+    """What an attribute holds, as `onnx.helper` has it, which takes as long to import as a small file to analyse."""
+    kinds = onnx.AttributeProto
+    match attribute.type:
+        case kinds.INT:
+            return attribute.i
+        case kinds.FLOAT:
+            return attribute.f
+        case kinds.STRING:
+            return attribute.s
+        case kinds.INTS:
+            return list(attribute.ints)
+        case kinds.FLOATS:
+            return list(attribute.floats)
+    return onnx.helper.get_attribute_value(attribute)
+
+
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     """The attributes that the file gives, by name; tensors, graphs and types are left out."""
     kinds = onnx.AttributeProto

@@ -34,6 +34,10 @@ def found(at: int, node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Fou
     kind = node.op_type
     if kind in _LIKE_FIRST:
         return (_FLOAT if kind in ("Scaler", "Normalizer") else first.data_type), first.shape
+    if kind == "ArrayFeatureExtractor":  # of one dimension, ONNX infers nothing
+        second = inputs[1].shape if len(inputs) > 1 and inputs[1] is not None else None
+        row = first.shape[:-1] or (1,)
+        return (first.data_type, (*row, math.prod(second))) if second is not None else None
     count = rows(first.shape)
     if kind in _CLASSIFIERS:
         texts = any(attributes[each].strings for each in attributes if each.startswith("classlabels_s"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
 
+from .attributes import value_of
 from .problems import ModelError, label
 from .tensors import Tensor, checked
 
@@ -66,7 +66,7 @@ class Call:
     def get(self, name: str, default: Any) -> Any:
         """An attribute."""
         found = self._attributes.get(name)
-        return default if found is None else helper.get_attribute_value(found)
+        return default if found is None else value_of(found)
 
 
 def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tensor]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from onnx import helper
-
 from . import classical, microsoft
+from .attributes import value_of
 from .counted_nothing import NOTHING, WITHOUT_RULE
 from .problems import ModelError, label
 
@@ -60,7 +59,7 @@ def _output(step: NodeRun) -> int:
 
 
 def _attributes(step: NodeRun) -> Mapping[str, object]:
-    return {each.name: helper.get_attribute_value(each) for each in step.node.attribute if not each.ref_attr_name}
+    return {each.name: value_of(each) for each in step.node.attribute if not each.ref_attr_name}
 
 
 def _conv(step: NodeRun, weight: int = 1) -> int:

@@ -122,6 +122,17 @@ def test_an_operator_of_another_library_is_named(case):
     assert "it stands in " in str(caught.value)
 
 
+def _gradient(net, x):
+    return torch.func.grad(lambda row: torch.linalg.vecdot(row, net.w).sum())(x)
+
+
+@pytest.mark.parametrize("run", [lambda net, x: torch.vmap(lambda row: torch.linalg.vecdot(row, net.w))(x), _gradient])
+def test_products_of_vectors_that_arrive_as_mul_and_sum_are_named(run):
+    net = Net(run, w=nn.Parameter(torch.randn(2, 4)))
+    with pytest.raises(UncountableError, match=r"'linalg_vecdot' runs there as 'mul' and 'sum'.* it stands in Net"):
+        macs(Generated(net, torch.randn(3, 4)))
+
+
 def test_one_that_is_made_of_others_is_counted():
     net = Net(lambda net, x: torch.ops.closed_world.made_of_others(x, net.w), w=nn.Parameter(torch.randn(4, 3)))
     assert macs(Generated(net, torch.randn(2, 4))) == 2 * 4 * 3

@@ -12,7 +12,12 @@ from labgrade.subjects import models
 from reference._counting.rules import SHAPES
 from reference.macs import macs, macs_by_layer, macs_by_type, operations
 from reference.slips import macs_without_ceil_mode
+from tests.reference.generated_networks import as_script
 from tests.reference.subjects import Forward, Given
+
+
+def vecdot(x: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vecdot(x, x)
 
 
 class Sharp(nn.Conv2d):
@@ -110,6 +115,22 @@ CASES = {
     "mm": (functions(lambda x: torch.mm(x, x.new_empty(8, 6)), (6, 8)), 288),
     "mv": (functions(lambda x: x.mv(x.new_empty(8)), (6, 8)), 48),
     "dot": (functions(lambda x: torch.dot(x, x), (8,)), 8),
+    "vecdot": (functions(lambda x: torch.linalg.vecdot(x, x), (8,)), 8),
+    "vecdot, of rows": (functions(lambda x: torch.linalg.vecdot(x, x.new_empty(8)), (6, 8)), 48),
+    "vecdot, of columns": (functions(lambda x: torch.linalg.vecdot(x, x, dim=0), (6, 8)), 48),
+    "vecdot, written into another": (
+        functions(lambda x: torch.linalg.vecdot(x, x, out=x.new_empty(6)), (6, 8)),
+        48,
+    ),
+    "vecdot, scripted": (functions(as_script(vecdot), (6, 8)), 48),
+    "vecdot, broadcast": (
+        functions(lambda x: torch.linalg.vecdot(x[:, None], x.new_empty(1, 5, 8)).sum(), (6, 8)),
+        6 * 5 * 8,
+    ),
+    "vecdot, a dimension of many": (
+        functions(lambda x: torch.linalg.vecdot(x, x.new_empty(3, 1, 8, 6), dim=-2), (2, 8, 6)),
+        3 * 2 * 8 * 6,
+    ),
     "bmm": (functions(lambda x: torch.bmm(x, x.new_empty(2, 8, 6)), (2, 6, 8)), 576),
     "addmm": (functions(lambda x: torch.addmm(x.new_empty(6), x, x.new_empty(8, 6)), (6, 8)), 288),
     "baddbmm": (functions(lambda x: torch.baddbmm(x.new_empty(6), x, x.new_empty(2, 8, 6)), (2, 6, 8)), 576),
@@ -145,7 +166,14 @@ def test_by_hand(case):
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
 # torch's counter has no formula for a vector's products, nor for addbmm.
-@pytest.mark.parametrize("case", sorted(set(CASES) - {"vectors", "dot", "mv", "matrix and vector", "addbmm"}))
+@pytest.mark.parametrize(
+    "case",
+    sorted(
+        case
+        for case in set(CASES) - {"vectors", "dot", "mv", "matrix and vector", "addbmm"}
+        if not case.startswith("vecdot")
+    ),
+)
 def test_by_torchs_own_counter(case):
     subject, expected = CASES[case]
     module, x = subject.on_meta()

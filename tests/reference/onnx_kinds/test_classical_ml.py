@@ -12,6 +12,7 @@ from reference.onnx_memory import onnx_activation_bytes, onnx_tensors
 from tests.reference.onnx_text import differences, saved
 
 W = {"w": np.zeros((4, 3), np.float32), "v": np.zeros((7, 3), np.float32), "at": np.array([1, 3])}
+W |= {"labels": np.array([1, 2, 3, 4, 5], np.float32), "u": np.zeros((2, 3), np.float32)}
 LINEAR = "coefficients=[1.,2.,3.,4.,1.,2.,3.,4.,1.,2.,3.,4.], intercepts=[0.,0.,0.]"
 CASES = [
     ("(float[2,4] x) => (float y) { h = ml.Scaler<offset=[0.], scale=[2.]>(x) y = MatMul(h, w) }", 24),
@@ -22,6 +23,12 @@ CASES = [
     ("(float[2,4] x) => (float y) { h = ml.Imputer<imputed_value_floats=[0.], replaced_value_float=9.>(x) y = MatMul(h, w) }", 24),
     ("(float[2,4] x) => (float y) { h = ml.Binarizer<threshold=0.5>(x) y = MatMul(h, w) }", 24),
     ("(float[2,4] x) => (float y) { h = ml.ArrayFeatureExtractor(x, at) y = Transpose(h) }", 0),
+    # What skl2onnx makes of labels: of one dimension, picked by the place of the largest score.
+    ("(int64[2] i) => (float y) { h = ml.ArrayFeatureExtractor(labels, i) y = MatMul(h, u) }", 2 * 3),
+    ("(int64[2,1] i) => (float y) { h = ml.ArrayFeatureExtractor(labels, i) y = MatMul(h, u) }", 2 * 3),
+    ("(int64[1,2] i) => (float y) { h = ml.ArrayFeatureExtractor(labels, i) y = MatMul(h, u) }", 2 * 3),
+    ("(float[3,5] x) => (float y) { i = ArgMax<axis=1, keepdims=0>(x) h = ml.ArrayFeatureExtractor(labels, i) y = Transpose(h) }", 0),
+    ("(float[2,3,4] x) => (float y) { y = ml.ArrayFeatureExtractor(x, at) }", 0),
     ("(float[2,4] x, float[2,3] u) => (float y) { h = ml.FeatureVectorizer<inputdimensions=[4,3]>(x, u) y = MatMul(h, v) }", 42),
     ("(int64[5] x) => (float y) { y = ml.OneHotEncoder<cats_int64s=[1,2,3]>(x) }", 0),
     ("(int64[2,4] x) => (float y) { y = ml.LabelEncoder<keys_int64s=[1,2], values_floats=[0.5,1.5]>(x) }", 0),
