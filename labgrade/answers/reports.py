@@ -13,7 +13,14 @@ from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numerals.numbers import finest_of
 from labgrade.answers.reading.passages.around import of_none, of_several
-from labgrade.answers.reading.passages.mentions import any_like, is_of_several, names_tasks, of_task, spoken_of
+from labgrade.answers.reading.passages.mentions import (
+    any_like,
+    is_of_several,
+    names_tasks,
+    of_task,
+    spoken_of,
+    without_others,
+)
 from labgrade.answers.reading.passages.sections import Span, from_heading
 from labgrade.answers.reading.passages.topics import of_model
 from labgrade.answers.reading.plain_values import cut
@@ -136,7 +143,7 @@ def mentions(form: TextForm, submission: Submission, about: str, others: tuple[s
         told = spoken_of(document, form.report or ())
         if told is not None:
             read = read_lines(told, (Span(start=0, end=len(told.text)),), about)
-            found += [replace(line, told=True) for line in read]
+            found += [replace(line, numbered=True) for line in read]
         elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
             found += read_lines(document, of_model(document, about, (form.report[-1], *others)), about)
     return tuple(found)
@@ -149,7 +156,8 @@ def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ..
     for path in find_reports(submission) if under else ():
         document = read_document(submission, path)
         if isinstance(document, Document) and names_tasks(document, under):
-            found += read_lines(document, (*of_several(document, under[-1]), *of_none(document, under[-1])), about)
+            of_more = (*of_several(document, under[-1]), *of_none(document, under[-1]))
+            found += read_lines(document, tuple(without_others(document, of_more, under[-1])), about)
     return tuple(found)
 
 

@@ -122,7 +122,7 @@ class FreeText:
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
-        named = numbered and (not told or any(line.told for line in told))
+        named = numbered and (not told or any(line.numbered for line in told))
         found = found if named else in_words(wanted, found, missing, told)
         if numbered and not named and (found.verdict.suggestion or found.verdict).credit < 1:
             found = missing  # what is wrong is of the tasks that the report names
@@ -176,9 +176,6 @@ class FreeText:
         """The lines of the report that have a task's number."""
         return tuple(self._reader.ask(self._submission, mentions_of(self._task, path, self._about)))
 
-    def _is_reported(self) -> bool:
-        return not self._check.bonus and any(form.report for form in text_forms(self._wanted))
-
     def _beside_right(self, waits: Choice) -> Choice:
         """What waits with nothing read, and the number that is right for a person to look for."""
         kind, source = self._wanted.type, self._check.expected
@@ -189,7 +186,6 @@ class FreeText:
         return replace(waits, verdict=replace(waits.verdict, facts={**waits.verdict.facts, **facts}))
 
     def _made(self, known: Alternative) -> Iterator[Value]:
-        """The value of a known mistake, if it can be made on this subject."""
         with contextlib.suppress(FaultError if known.known else NoSuchSlipError):
             yield self._expect(known.source)
 
@@ -238,7 +234,6 @@ class FreeText:
         return tuple(form.after for form in text_forms(self._wanted) if form.after)
 
     def _report(self) -> tuple[Line, ...]:
-        """The lines of the whole report."""
         return tuple(self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about)))
 
     def _right(self) -> list[Value]:
@@ -272,7 +267,6 @@ class FreeText:
         return unexpected(self._number_wanted((), ()), answer, as_it_is, lines)
 
     def _words_beside(self) -> tuple[str, ...]:
-        """The words behind which other answers of the task, numbers of the same kind, are looked for."""
         return tuple(form.after for form in self._forms_beside(alike=True) if form.after)
 
     def _forms_beside(self, *, alike: bool) -> list[TextForm]:

@@ -1,7 +1,10 @@
 """What a marker decides at once: a right number in its own section, whatever else stands around it."""
 
+from fractions import Fraction
+
 import pytest
 
+from labgrade.answers.reading.claim import candidates
 from labgrade.verdict import Outcome
 
 COUNT, BYTES, MACS, NODES, PEAK = (
@@ -24,6 +27,7 @@ LIST = "\n".join(f"inception{at}.conv {1_200_345_000 + 7_001 * at}" for at in ra
         (COUNT, "non-trainable", "The model has 6,624,904 parameters, 6,624,904 are trainable, 0 are not."),
         (COUNT, "non-trainable", "total / trainable / non-trainable params: 6624904 / 6624904 / 0"),
         (COUNT, "total", "GoogLeNet (without the auxiliary classifiers) has 6,624,904 parameters."),
+        (COUNT, "non-trainable", "Model has 6624904 parameters\n    6624904 with gradient\n    0 without gradient"),
         # a number's own noun says what it counts
         (NODES, "total", "Node count: 6 unique types in the graph, 100 nodes."),
         (NODES, "types", "Node count: 6 unique types in the graph, 100 nodes."),
@@ -89,3 +93,16 @@ def test_a_number_behind_another_task_is_no_part_of_a_section_of_several(judged)
 def test_a_section_is_found_whatever_its_heading_is_numbered(judged, said):
     found = judged(TENSORS, said)
     assert found.outcome is Outcome.CORRECT
+
+
+def test_the_words_of_a_quoted_statement_head_nothing_below_it(judged):
+    said = "## 2-1-1\n> - Please include all trainable and non-trainable parameters\n\nTotal parameters: 6624904\n"
+    assert judged(COUNT, said).outcome is Outcome.CORRECT
+    assert judged(COUNT, said, "non-trainable").outcome is not Outcome.INCORRECT
+
+
+def test_another_measurement_in_brackets_is_a_remark():
+    said = "Best learning rate: 10e-2 (0.98)"
+    found = candidates(said, 0, len(said), "Best learning rate", "number")
+    assert [each.value.value for each in found] == [Fraction(1, 10)]
+    assert len(candidates("Total MACs: 5,000 (6,000)", 0, 25, "Total MACs", "count")) > 1

@@ -112,6 +112,9 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
             "\n"
         )[0]
         weak = starts_a_variable(before[-200:] + match[0] + rest)
+        ends = of_lines[line].quoted and not of_lines[min(line + 1, len(of_lines) - 1)].quoted
+        if ends and not rest.strip(" \t*_`:.?\uff1a\uff1f"):
+            continue  # the words of a statement that is quoted head nothing below it
         if _NEGATED.search(before) or (of_lines[line].code and not (weak and not of_lines[line].fenced)):
             continue
         asked = _Wanted(kind=kind, unit=match["prefix"] or unit_of_header(words), noun=noun, about=about)
@@ -258,6 +261,8 @@ def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[
             continue
         words = [word for word in _OTHER_WORD.findall(between) if not _UNIT_WORD.match(word)]
         if any(not pattern("doubts", "choice").fullmatch(word) for word in words):
+            return
+        if kind == "number" and between.strip() == "(":  # 10e-2 (0.98): another measurement
             return
         if not agree(first.number, each.number) and not (kind == "bytes" and misprinted(first.number, each.number)):
             yield each.number

@@ -217,7 +217,8 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
         return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
     text, encoding = decoded
     text = _LINE_END.sub("\n", without_invisible(without_colours(text)))
-    text = plain_latex(text) if path.lower().endswith(".tex") else text
+    latex = path.lower().endswith(".tex") or "\\begin{document}" in text
+    text = plain_latex(text) if latex else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
     text, written = (text, "") if path.lower().endswith(_AS_THEY_ARE) else _shown(without_log_marks(text))
     return Document(path=path, text=text, remarks=remarks, written=written)

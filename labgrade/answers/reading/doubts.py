@@ -71,14 +71,11 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
 
     `about` is the model in question: a number said of another one is none.
     """
-    # `nicht trainierbar` is a label, and no negation.
     plain = _ADDS_UP.sub(" = ", _TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
     sentence = _SENTENCE.split(plain)[-1]
-    sentence = _ASIDE.sub(" ", sentence)
-    for label in ("frozen", "trainable"):
-        sentence = pattern("labels", label).sub(" ", sentence)
+    sentence = _without_labels(_ASIDE.sub(" ", sentence))
     clauses = _CLAUSE.split(sentence)
-    behind = _SENTENCE.split(after[:_REACH])[0]
+    behind = _without_labels(_SENTENCE.split(after[:_REACH])[0])
     ahead = behind[:_NEAR]
     found = (
         _SIGN.search(sentence)
@@ -102,6 +99,13 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
         or (other_precision(_label(clauses), ahead) if about else "")
         or _model(sentence, ahead, about)
     )
+
+
+def _without_labels(text: str) -> str:
+    """A text without labels that sound like doubts: `nicht trainierbar`, `0 without gradient`."""
+    for label in ("frozen", "trainable"):
+        text = pattern("labels", label).sub(" ", text)
+    return text
 
 
 def _of_label(clauses: list[str]) -> re.Match[str] | None:

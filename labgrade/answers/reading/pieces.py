@@ -32,8 +32,8 @@ class LinePiece:
 class Line:
     """A line with its pieces in order. `dots`: it stands for what was left out.
 
-    `fenced`: it stands in a fence; `row`: it is one of a table. `shared`: under a heading of several tasks; `told`: its
-    passage has the task's own number. `corrects`: it says before its first value that this puts something right;
+    `fenced`: it stands in a fence; `row`: it is one of a table. `shared`: under a heading of several tasks; `numbered`:
+    its passage has the task's own number. `corrects`: it says before its first value that this puts something right;
     `undecided`: that its writer does not know which number it is. `unread`: why nothing of the text could be read.
     `terms`: it has numbers that are no pieces, as those of a sum or a product.
     """
@@ -46,7 +46,7 @@ class Line:
     fenced: bool = False
     row: bool = False
     shared: bool = False
-    told: bool = False
+    numbered: bool = False
     corrects: bool = False
     undecided: bool = False
     dots: bool = False

@@ -202,7 +202,7 @@ class Decision(Candidates):
         """The only right number in full, whatever it is called: decided where the section says nothing else."""
         wanted = self._wanted
         right = distinct_sightings([each for each in self._said if self._is_right(each) and enough(each)])
-        right = [each for each in right if not {*each.piece.said} & SPECIAL - wanted.asked]
+        right = [each for each in right if {*each.piece.said} & SPECIAL == wanted.asked & SPECIAL]
         if len(right) != 1 or wanted.small:
             return None
         verdict = wanted.judged(right[0].number)

@@ -270,7 +270,8 @@ _KINDS = {
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
-    if kind != "time" and _OF_TIME.match(plain, match.end()):
+    of_time = _OF_TIME.match(plain, match.end()) is not None
+    if of_time and kind in ("count", "bytes"):
         return None
     if (parted := in_parts(plain, match.start(), match.end(), kind)) is not None:
         return parted
@@ -301,7 +302,8 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     if abs(number.value) > LIMIT:
         return Found(start=match.start(), end=end, problem=f"{quoted(written)} is too large to be {_KINDS[kind]}")
     noun = unit.noun or ("" if unit.measures not in ("", "count") or unit.prefixed else thing_at(plain, match.end()))
-    return Found(start=match.start(), end=end, number=number, noun=noun, measures=unit.measures)
+    measures = "time" if of_time and kind == "any" else unit.measures
+    return Found(start=match.start(), end=end, number=number, noun=noun, measures=measures)
 
 
 def _as_billions(unit: Unit | None) -> Unit | None:

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.blocks import kinds
@@ -88,19 +88,27 @@ def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[
     told = _told(document, path[-1])
     if told is not None:
         return told, (Span(start=0, end=len(told.text)),)
-    return document, tuple(_without_others(document, of_several(document, path[-1]), path[-1]))
+    return document, tuple(without_others(document, of_several(document, path[-1]), path[-1]))
 
 
-def _without_others(document: Document, spans: tuple[Span, ...], number: str) -> Iterator[Span]:
+def without_others(document: Document, spans: tuple[Span, ...], number: str) -> Iterator[Span]:
     """Parts without what is plainly said behind the numbers of other tasks."""
-    others = [each for each in _mentions(document) if each.leads and each.number != number]
+    leading = [each for each in _mentions(document) if each.leads]
     for span in spans:
         start = span.start
-        for each in others:
-            if start <= each.begins < span.end:
+        for each, later in zip_longest(leading, leading[1:]):
+            if each.number != number and start <= each.begins < span.end:
                 yield Span(start=start, end=each.begins)
-                start = _paragraph_end(document.text, each.end, span.end)
-        yield Span(start=start, end=span.end)
+                end = min(later.begins if later else span.end, span.end)
+                start = max(each.end, _reach(document.text, each, end))
+        yield Span(start=start, end=max(start, span.end))
+
+
+def _reach(text: str, each: _Mention, end: int) -> int:
+    """How far what a number leads goes, `end` at most: one paragraph, if its line says a value."""
+    line_end = text.find("\n", each.end, end)
+    says = _SAYS_VALUE.search(text, each.end, end if line_end < 0 else line_end)
+    return _paragraph_end(text, each.end, end) if says else end
 
 
 def is_of_several(document: Document, path: tuple[str, ...]) -> bool:
@@ -200,9 +208,7 @@ def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
     if _OF_CSV.fullmatch(text, each.end, line_end):
         yield each.line, text[each.end + 1 : line_end].replace(",", ": ", 1).replace(",", " ")
         return
-    if _SAYS_VALUE.search(text, each.end, line_end):
-        end = _paragraph_end(text, each.end, end)
-    said = text[each.end : end]
+    said = text[each.end : _reach(text, each, end)]
     yield each.line, _QUOTED.sub("", said) if row.lstrip().startswith(">") else said  # a box, not another's words
 
 
