@@ -13,7 +13,7 @@ from labgrade.core.task import TableType, TextForm
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import numbers_said, tables_lines
 from labgrade.judging.texts.choose_rows import rows_by_name
-from labgrade.judging.texts.choose_tables import choose_table, names_any
+from labgrade.judging.texts.choose_tables import by_order, choose_table, names_any
 from labgrade.judging.texts.in_sight import table_in_sight
 from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unread import (
@@ -80,7 +80,8 @@ class FreeTable:
         if tabled is not None and (tabled.verdict.credit == 1 or tabled.verdict.credit > as_it_is.verdict.credit > 0):
             return tabled
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
-            return as_it_is
+            own = answer.value if isinstance(answer.value, Table) else Table(rows=())
+            return replace(as_it_is, verdict=by_order(own, as_it_is.verdict))
         found = self._of_lines(answer, as_it_is, lines, self._expected)
         return merged(found, tabled) if tabled is not None and not _says_more(found.verdict, tabled.verdict) else found
 
