@@ -79,6 +79,8 @@ class FreeTable:
         tabled = self._tabled(self._tables(told=told), self._expected)
         if tabled is not None and (tabled.verdict.credit == 1 or tabled.verdict.credit > as_it_is.verdict.credit > 0):
             return tabled
+        if tabled is not None and tabled.verdict.suggestion and tabled.verdict.suggestion.credit == 1:
+            return merged(as_it_is, tabled)  # another table says something else: lines tell no more
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
             own = answer.value if isinstance(answer.value, Table) else Table(rows=())
             return replace(as_it_is, verdict=by_order(own, as_it_is.verdict))
