@@ -23,6 +23,7 @@ from labgrade.answers.reader.asks import (
 )
 from labgrade.answers.reader.reader import by_name
 from labgrade.answers.reading.passages.mentions import any_like
+from labgrade.answers.text import POINTS_ELSEWHERE
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import (
@@ -78,7 +79,7 @@ def obtain(question: Question, running: Running) -> Answered:
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
                 found = _read(question, form, running.reader, running)
-                if _is_in_no_file(found, form):
+                if _is_in_no_file(found, form) or _points_elsewhere(found):
                     unread = unread or found
                     continue
             case _:
@@ -106,6 +107,11 @@ def _stray(forms: list[Form], kind: AnswerType, submission: Submission, reader: 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:
     """Whether a file of entries can't be read, which does not say that the answer stands in it."""
     return isinstance(form, EntryForm) and isinstance(found, NoAnswer) and not found.origin.endswith(f" {form.path}")
+
+
+def _points_elsewhere(found: Answered | None) -> bool:
+    """Whether all that stands there is a picture or an address, so that another form may have the text."""
+    return isinstance(found, NoAnswer) and found.verdict.reason == POINTS_ELSEWHERE
 
 
 def is_live(form: Form) -> bool:

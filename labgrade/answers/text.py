@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _MOST_NAMED, _MOST_TABLES = 6, 60
 _MOST_SEEN = 100_000
 _MOST_LEFT = 40
+POINTS_ELSEWHERE = "an address or a picture alone stands there; what it shows is for a person to see"
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -232,15 +233,17 @@ def _found(place: _Place, pattern: str, kind: AnswerType) -> Answered | None:
 
 def _whole(place: _Place, kind: str) -> Answered | None:
     """A text that is the value."""
-    said = " ".join(
-        place.document.text[span.start : min(span.end, span.start + 200_000)].strip() for span in place.spans
-    )
+    within = [(span.start, min(span.end, span.start + _MOST_SEEN * 2)) for span in place.spans]
+    said = " ".join(place.document.text[start:end].strip() for start, end in within)
+    written = " ".join(place.document.as_written(start, end).strip() for start, end in within)
     if not said.strip():
-        return None
+        seen = kind == "text" and written.strip()
+        return place.no_answer(Outcome.MANUAL, POINTS_ELSEWHERE, within[0][0]) if seen else None
     try:
-        return place.answer(as_value(said, kind), place.spans[0].start)
+        answer = place.answer(as_value(said, kind), within[0][0])
     except WrongTypeError as error:
         return place.no_answer(Outcome.INCORRECT, f"{place.origin()}: {error}")
+    return replace(answer, written=written) if written != said else answer
 
 
 def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | None:

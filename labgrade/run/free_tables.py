@@ -27,7 +27,7 @@ from labgrade.judging.texts.unread import (
     unread,
 )
 from labgrade.values import Number, Table
-from labgrade.verdict import OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import ALL_NUMBERS, OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,7 @@ class FreeTable:
         if by_numbers:
             place = by_numbers[0].place
             why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
-            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind="all numbers")
+            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind=ALL_NUMBERS)
             waits = replace(waits, suggestion=said)
         return merged(as_it_is, Choice(verdict=waits, place=left[0].place))
 

@@ -122,7 +122,10 @@ class FreeText:
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
-        found = found if numbered else in_words(wanted, found, missing, told)
+        named = numbered and (not told or any(line.told for line in told))
+        found = found if named else in_words(wanted, found, missing, told)
+        if numbered and not named and (found.verdict.suggestion or found.verdict).credit < 1:
+            found = missing  # what is wrong is of the tasks that the report names
         if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
             return only_suggested(found, task) if numbered and found.verdict.credit < 1 else found
         tabular = is_table(self._wanted.type)
@@ -140,7 +143,7 @@ class FreeText:
         if among is not None:
             return merged(missing, among)
         at = own if numbered or lines else []
-        beside = [line for line in self._report() if line not in lines] if at and is_one(self._wanted.type) else []
+        beside = [line for line in self._around(path) if line not in lines] if at and is_one(self._wanted.type) else []
         if (elsewhere := right_in_other_words(wanted, beside)) is not None:
             return merged(missing, elsewhere)
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
@@ -151,7 +154,7 @@ class FreeText:
 
         Else MANUAL with what is right as a suggestion, and nothing of what is wrong: it may be of another task.
         """
-        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_around(path, self._about)) if path else ()
+        lines = self._around(path)
         if not any(line.pieces for line in lines):
             return None
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, lines, told=True)
@@ -159,6 +162,10 @@ class FreeText:
         if found.verdict.credit == 1 or (said is not None and said.credit == 1):
             return found
         return None
+
+    def _around(self, path: tuple[str, ...]) -> tuple[Line, ...]:
+        """The lines of the report that are in no task's section."""
+        return tuple(self._reader.ask(self._submission, ask_around(path, self._about))) if path else ()
 
     def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""

@@ -135,7 +135,7 @@ def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
 
 
 def ask_passages(kind: AnswerType, forms: Iterable[Form]) -> Ask:
-    """For the parts of the hand-in in which these forms look."""
+    """For the parts of the hand-in in which these forms look, as people see them; for a `file` without addresses."""
     return Ask(wanted="passages", kind=kind, forms=tuple(map(without_files, forms)))
 
 
@@ -239,8 +239,12 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
-            found = reports.passages([form for form in forms if isinstance(form, TextForm)], submission)
-            return found or reports.passages([TextForm()], submission)  # all that a person may find it in
+            own = [form for form in forms if isinstance(form, TextForm)]
+            written = ask.kind != "file"
+            found = reports.passages(own, submission, written=written)
+            return found or reports.passages(
+                [TextForm()], submission, written=written
+            )  # all that a person may find it in
         case "markdown", _:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:
