@@ -96,8 +96,8 @@ class FreeTable:
         asked = ask_tables(self._wanted.type, TextForm(report=()))
         reported = not self._check.bonus and bool(report_path(self._wanted)) and bool(text_forms(self._wanted))
         found = self._tabled(self._reader.ask(self._submission, asked), self._expected) if reported else None
-        if found is None or is_open(found.verdict):
-            return found or missing
+        if found is None or found.verdict.outcome is Outcome.MANUAL or found.verdict.credit < _MOSTLY:
+            return missing
         return left_to_person(found, f"the table stands elsewhere, from {found.place} on", "elsewhere")
 
     def _tabled(self, tables: list[Answer], expected: Table) -> Choice | None:
