@@ -89,3 +89,39 @@ def test_attributes_may_stand_behind_their_operator(judged):
     text = "## 2-2-1\n- Gemm: alpha = 1.0, beta = 1.0, transB = {}\n"
     assert judged(ATTRIBUTES, text.format(1), "matrix-operators").outcome is Outcome.CORRECT
     assert judged(ATTRIBUTES, text.format("0 or 1"), "matrix-operators").outcome is not Outcome.CORRECT
+
+
+TORCHINFO = """{}
+==========================================================
+Layer (type:depth-idx)    Output Shape         Param #
+==========================================================
+GoogLeNet                 [1, 1000]            --
+├─BasicConv2d: 1-1        [1, 64, 112, 112]    --
+│    └─Conv2d: 2-1        [1, 64, 112, 112]    9,408
+│    └─BatchNorm2d: 2-2   [1, 64, 112, 112]    128
+├─MaxPool2d: 1-2          [1, 64, 56, 56]      --
+├─BasicConv2d: 1-3        [1, 64, 56, 56]      --
+│    └─Conv2d: 2-3        [1, 64, 56, 56]      4,096
+│    └─BatchNorm2d: 2-4   [1, 64, 56, 56]      128
+...
+==========================================================
+Total params: 6,624,904
+==========================================================
+"""
+
+
+@pytest.mark.parametrize("above", [":::spoiler", "output", "", "```"])
+def test_what_stands_above_the_frame_of_a_table_is_no_heading(judged, above):
+    found = judged("2-1-3-layer-table", f"## 2-1-3\n{TORCHINFO.format(above)}", "layers")
+    assert found.outcome is Outcome.CORRECT
+
+
+def test_a_few_values_are_no_table_of_many_rows(judged):
+    text = "## 2-1-4\nTotal MACs: 1498376192\n\n| type | MACs |\n|---|---|\n| Conv2d | 1497352192 |\n"
+    text += "| Linear | 1024000 |\n"
+    assert judged(MACS, text, "by-layer").outcome is Outcome.MISSING
+
+
+def test_two_rows_of_a_sum_are_not_missing(judged):
+    text = "## 2-1-4\nconv layers 1.497 GMACs + fc 1.024 MMACs = 1.498 GMACs\n"
+    assert judged(MACS, text, "by-type").outcome is not Outcome.MISSING
