@@ -13,7 +13,7 @@ from labgrade.core.task import TableType, TextForm
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import numbers_said, tables_lines
 from labgrade.judging.texts.choose_rows import rows_by_name
-from labgrade.judging.texts.choose_tables import choose_table, names_any
+from labgrade.judging.texts.choose_tables import by_order, choose_table, names_any
 from labgrade.judging.texts.in_sight import table_in_sight
 from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unread import (
@@ -79,8 +79,11 @@ class FreeTable:
         tabled = self._tabled(self._tables(told=told), self._expected)
         if tabled is not None and (tabled.verdict.credit == 1 or tabled.verdict.credit > as_it_is.verdict.credit > 0):
             return tabled
+        if tabled is not None and tabled.verdict.suggestion and tabled.verdict.suggestion.credit == 1:
+            return merged(as_it_is, tabled)  # another table says something else: lines tell no more
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
-            return as_it_is
+            own = answer.value if isinstance(answer.value, Table) else Table(rows=())
+            return replace(as_it_is, verdict=by_order(own, as_it_is.verdict))
         found = self._of_lines(answer, as_it_is, lines, self._expected)
         return merged(found, tabled) if tabled is not None and not _says_more(found.verdict, tabled.verdict) else found
 
@@ -93,8 +96,8 @@ class FreeTable:
         asked = ask_tables(self._wanted.type, TextForm(report=()))
         reported = not self._check.bonus and bool(report_path(self._wanted)) and bool(text_forms(self._wanted))
         found = self._tabled(self._reader.ask(self._submission, asked), self._expected) if reported else None
-        if found is None or is_open(found.verdict):
-            return found or missing
+        if found is None or found.verdict.outcome is Outcome.MANUAL or found.verdict.credit < _MOSTLY:
+            return missing
         return left_to_person(found, f"the table stands elsewhere, from {found.place} on", "elsewhere")
 
     def _tabled(self, tables: list[Answer], expected: Table) -> Choice | None:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.core.task import TableType
     from labgrade.judging.texts.evidence import WantedNumber
-    from labgrade.values import Table, Value
+    from labgrade.values import Row, Table, Value
     from labgrade.verdict import Verdict
 
 TOLD_APART = 10  # a smaller number stands in any text
+_MANY = 10  # rows, of which a few values are no table
 _DENSE = 4  # values of one line that may be a table by themselves
 _LEAST_SAID = 3  # values that say more than chance
 
@@ -148,9 +149,10 @@ def tables_lines(
     held = [line for line, count in values if count] or [line for line in plain if line.terms]
     count = sum(count for _, count in values)
     required = [row for row in expected.rows if not row.optional] if expected is not None else []
-    few = 2 * count < len(required) and not any(line.dots for line in lines)
+    few = len(required) >= _MANY and 2 * count < len(required) and not any(line.dots for line in lines)
     rows = names_of(expected) if expected is not None else {}
     named = [line for line in plain if _names_rows(line, shapes=shapes) or (line.terms and _names_two(line, rows))]
+    named = named or _naming_all(plain, required, rows)
     return named or (held if (len(held) > 1 or count >= _DENSE) and not few else [])
 
 
@@ -162,6 +164,19 @@ def _is_value(piece: LinePiece, taken: frozenset[Fraction], *, shapes: bool, dec
         and not (piece.small or piece.measures or piece.value.value in taken)
         and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
     )
+
+
+def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[str, str]) -> list[Line]:
+    """The lines that together name all rows which are not empty, three at least."""
+    wanted = {
+        row.name for row in required if any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
+    }
+    said = [
+        (line, {rows.get(plain_name(each)) for word in _words(line) for each in (word, word.removesuffix("s"))})
+        for line in lines
+    ]
+    every = len(wanted) >= _LEAST_SAID and wanted <= set().union(*(names for _, names in said))
+    return [line for line, names in said if names & wanted] if every else []
 
 
 def _names_two(line: Line, rows: Mapping[str, str]) -> bool:

@@ -112,7 +112,9 @@ def _right(records: Sequence[_NamedValues], expected: Table) -> int:
     """How many expected rows have a value of theirs among those that stand with their names."""
     right = {row.name: [cell for cell in row.cells.values() if cell is not None] for row in expected.rows}
     said = {
-        each.name for each in records if any(_same(one.value, cell) for one in each.values for cell in right[each.name])
+        each.name
+        for each in records
+        if any(_same(one.value, cell) for one in each.values for cell in right.get(each.name, ()))
     }
     return len(said)
 

@@ -40,7 +40,7 @@ def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Val
     if not named:
         return None
     every = _options([(one, place) for one, place, _ in named], expected)
-    options = [(table, place, _by_order(table, judged(table))) for table, place in every]
+    options = [(table, place, by_order(table, judged(table))) for table, place in every]
     table, place, verdict = max(options, key=lambda each: (each[2].credit, len(_rows_named(each[0], expected))))
     rows = _rows_named(table, expected)
     needed = sum(not row.optional for row in expected.rows)
@@ -69,7 +69,7 @@ def _waits(verdict: Verdict, place: str, reason: str) -> Verdict:
     return replace(without_value(Outcome.MANUAL, reason), suggestion=said, facts=verdict.facts, rows=verdict.rows)
 
 
-def _by_order(table: Table, waits: Verdict) -> Verdict:
+def by_order(table: Table, waits: Verdict) -> Verdict:
     """What waits; right where all rows are, in their order, and each says a number of four digits, or a shape."""
     said = waits.suggestion
     in_order = said is not None and said.kind == "rows in their order" and said.credit == 1

@@ -11,14 +11,24 @@ from labgrade.answers.reading.tabular.cells import row_of
 if TYPE_CHECKING:
     from labgrade.values import Row
 
-_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
+_DOTTED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3}){1,10}")
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 
 
-def as_meant(rows: list[Row], written: list[dict[str, str]], kinds: dict[str, str], units: dict[str, str]) -> list[Row]:
-    """The rows that were read of the `written` cells, with the points and commas of their numbers as they are meant."""
-    measured = {column for column, of in kinds.items() if of in MEASURED or units.get(column)}
-    whole = {column for column, of in kinds.items() if of in ("count", "bytes")} - measured
+def as_meant(
+    rows: list[Row],
+    written: list[dict[str, str]],
+    kinds: dict[str, str],
+    units: dict[str, str],
+    *,
+    listed: bool = False,
+) -> list[Row]:
+    """The rows that were read of the `written` cells, with the points and commas of their numbers as they are meant.
+
+    `listed`: each cell has a unit of its own, or none.
+    """
+    measured = {column for column, of in kinds.items() if listed or of in MEASURED or units.get(column)}
+    whole = {column for column, of in kinds.items() if of in ("count", "bytes") and not units.get(column)}
     meant = _with_points(_without_groups(written, whole), measured)
     if meant == written:
         return rows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.plain_values import find_shape
-from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import row_name, without_package
+from labgrade.answers.reading.tabular.columns import as_meant
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant
 from labgrade.answers.reading.terms import JOINED, LEFT_OUT, TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS
@@ -60,8 +60,17 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             abridged = bool(rows)
         elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
             if len(rows) >= least:
-                yield Table(rows=tuple(written_alike(rows, kind)), abridged=abridged), first
+                yield Table(rows=tuple(_alike(rows, kind)), abridged=abridged), first
             rows, abridged = [], False
+
+
+def _alike(rows: list[Row], kind: TableType) -> list[Row]:
+    """The rows, each number read as its neighbours say."""
+    ((column, of),) = kind.columns.items()
+    if of not in NUMBER_KINDS:
+        return rows
+    written = [{column: cell.text if isinstance(cell := row.cells[column], Number) else ""} for row in rows]
+    return as_meant(rows, written, dict(kind.columns), {}, listed=True)
 
 
 def _of_answer(line: str, header: list[str]) -> str:

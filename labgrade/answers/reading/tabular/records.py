@@ -88,7 +88,7 @@ def find_records(text: str, kind: TableType) -> Table | None:
 
 
 def find_in_line(text: str, kind: TableType) -> Table | None:
-    """The rows of lines such as `Gemm: alpha = 1.0, beta = 1.0`; none of one that says a range of values."""
+    """The rows of lines such as `Gemm: alpha = 1.0, beta = 1.0`; none of lines that say a range of values."""
     rows = []
     for line in text[:_MOST_CHARS].splitlines():
         for match in _BEHIND.finditer(line[:_LONGEST_LINE]) if len(line) < _LONGEST_LINE else ():

@@ -37,6 +37,7 @@ _INK = re.compile(r"[^\n]")
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
+_TWO_CELLS = 3  # pipes of a line
 _MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 
@@ -116,7 +117,7 @@ def _of_lines(lines: list[str], kind: TableType, starts: list[int]) -> list[Tabl
     for first, side in turned(lines):
         read, _ = below_headers(side, kind, [starts[first]] * len(side))
         found += [each for each in read if isinstance(each, TableFound) and len(each.table.rows) > 1]
-        if not read and len(kind.columns) == 1 and "text" not in kind.columns.values():
+        if side[0].count("|") == _TWO_CELLS and len(kind.columns) == 1 and "text" not in kind.columns.values():
             found += [
                 TableFound(table=table, position=starts[first]) for table, _ in find_listings(side, kind, least=2)
             ]
