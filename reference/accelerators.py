@@ -207,7 +207,7 @@ def layer_energy_of_computing(config: Config) -> float:
     Hint: This is what computing takes. Moving numbers from DRAM costs more than that.
     Credit: 0.3
     """
-    return _energy(config, buffers=0, dram=0)
+    return _energy({**config, "costs": {**config["costs"], "buffer": 0, "dram": 0}})
 
 
 def _energy(
@@ -216,7 +216,6 @@ def _energy(
     registers: int = 4,
     outputs: int = 1,
     buffers: int = 2,
-    dram: int = 1,
     again: bool = False,
     images: int | None = None,
     halo: int = 0,
@@ -227,8 +226,7 @@ def _energy(
     moved = batch * ((config["size"] + halo) ** 2 * config["channels"] + pixels * outputs * config["filters"])
     moved += weights * (batch if again else 1)
     return float(
-        macs * (costs["mac"] + registers * costs["register"])
-        + moved * (dram * costs["dram"] + buffers * costs["buffer"])
+        macs * (costs["mac"] + registers * costs["register"]) + moved * (costs["dram"] + buffers * costs["buffer"])
     )
 
 

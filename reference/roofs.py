@@ -149,9 +149,8 @@ def _layers(
     def count(name: str, layer: nn.Module, x: Any, y: Any) -> None:
         weight: Any = layer.weight
         numbers = (0 if "inputs" in without else x.numel()) + (0 if "outputs" in without else y.numel())
-        held = sum(each.numel() for each in ([weight] if "biases" in without else layer.parameters())) * (
-            len(x) if again else 1
-        )
+        moved_too = [weight] if "biases" in without else list(layer.parameters())
+        held = sum(each.numel() for each in moved_too) * (len(x) if again else 1)
         flops, moved = per_mac * y.numel() * weight[0].numel(), size * (numbers + (held if weights else 0))
         rows.append({"layer": name, "flops": flops, "bytes": moved, "intensity": flops / moved})
 
