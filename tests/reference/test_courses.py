@@ -278,6 +278,23 @@ def test_what_is_no_table_of_measurements_is_said(tmp_path, text, said):
         roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
 
 
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ("200", []),
+        ("196", []),
+        ("", []),
+        ("0.2", ["off by a thousand"]),
+        ("2e11", ["gflops is 2e+11"]),
+        ("90", ["is 90"]),
+    ],
+)
+def test_a_rate_follows_from_what_stands_beside_it(tmp_path, rate, said):
+    (tmp_path / "m.csv").write_text(f"kernel,flops,bytes,seconds,gflops\na,2e9,1e8,0.01,{rate}\n")
+    found = roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+    assert [part for part, each in zip(said, found, strict=True) if part not in each["says"]] == []
+
+
 # ---- accelerators ---------------------------------------------------------------------------------------------------
 
 VGG16 = {
