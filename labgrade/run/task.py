@@ -21,7 +21,7 @@ from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
-from labgrade.diagnosis.stated import Means, with_slip
+from labgrade.diagnosis.stated import Means, with_cause, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand, plots
 from labgrade.judging.coherent import of_one_file, tells_files
@@ -270,16 +270,16 @@ class TaskGrading:
         if not unexplained(verdict) or item.check.measured:
             return verdict
         refuted = computed and self._diagnoser.refutes(item)
-        if not refuted:
-            verdict = with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
-        if not unexplained(verdict) or (refuted and isinstance(value, Number)):
+        if refuted and isinstance(value, Number):
             return verdict
         judging, expect = self._judging(item.check, item.subject)
         kind = self.task.answers[item.check.answer].type
-        bases = bases_of(item.check, self._grader.course.quantities)
-        means = Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
-        refuted = refuted or (computed and self._diagnoser.right_elsewhere(item))
-        return with_slip(verdict, value, item, means, bases, rows_alone=refuted)
+        oracle, quantities = self._grader.oracle, self._grader.course.quantities
+        bases, means = bases_of(item.check, quantities), Means(kind=kind, judging=judging, expect=expect, oracle=oracle)
+        if refuted or (computed and self._diagnoser.right_elsewhere(item)):
+            verdict = with_slip(verdict, value, item, means, bases, rows_alone=True)
+            return verdict if refuted else with_explanation(verdict, value, item, oracle, quantities)
+        return with_cause(verdict, value, item, means, bases, quantities)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
