@@ -2,6 +2,7 @@
 
     python benchmarks/class.py [--sizes 25,100,400] [--quick] [--jobs 4] [--alone 4] [--where]
     python benchmarks/class.py --loops [--tasks 2-1-4-macs]
+    python benchmarks/class.py --lab efficient --sizes 25 --alone 0
 
 Each size is a class of synthetic submissions of HW 2-1: right, wrong in known ways, broken; no two have the same files.
 It is graded into an empty results folder and then once more, unchanged, on a course of which one student of each kind
@@ -91,8 +92,50 @@ WRONG = {
 KINDS = (*WRONG, "outputs-only", "paper-only")
 
 
-def make(folder: Path, size: int) -> None:
+# The same of other labs: the exemplar, its module, and what is written below that.
+LABS = {
+    "efficient": (
+        "efficient-exemplar",
+        "efficient.py",
+        {
+            "right": "",
+            "density": "right = sparsity\ndef sparsity(model):\n    return 1 - right(model)\n",
+            "turned": "right_masks = masks\ndef masks(*given):\n"
+            "    return {name: 1 - mask for name, mask in right_masks(*given).items()}\n",
+            "bits": "right_scales = with_scales\ndef with_scales(*given):\n    return 8 * right_scales(*given)\n",
+            "raises": "def scan(data):\n    return data.layers\n",
+        },
+    ),
+    "roofline": (
+        "roofline-exemplar",
+        "roofline.py",
+        {
+            "right": "",
+            "highest": "def attainable(config):\n    return max(roofs(config).values())\n",
+            "twice": "right_energy = energy\ndef energy(config):\n    return 2 * right_energy(config)\n",
+            "one fold": "def cycles(c):\n    return 2 * c['rows'] + c['columns'] + mapping(c)[2] - 2\n",
+            "raises": "def vgg_table(config):\n    return config.layers\n",
+        },
+    ),
+}
+
+
+def make_of_lab(folder: Path, size: int, lab: str) -> None:
+    """Write a class of another lab."""
+    exemplar, module, kinds = LABS[lab]
+    for number in range(size):
+        own = folder / f"student{number:03}"
+        shutil.copytree(ROOT / "submissions" / exemplar, own)
+        below = list(kinds.values())[number % len(kinds)]
+        with (own / module).open("a", encoding="utf-8") as file:
+            file.write(f"\n\n{below}\n# student {number}\n")
+
+
+def make(folder: Path, size: int, lab: str = "") -> None:
     """Write a class: nine kinds of a module, a hand-in of outputs and one of a report, in turn."""
+    if lab:
+        make_of_lab(folder, size, lab)
+        return
     source = (ROOT / "submissions/exemplar/hw2_1.py").read_text(encoding="utf-8")
     for number in range(size):
         kind, own = KINDS[number % len(KINDS)], folder / f"student{number:03}"
@@ -339,23 +382,27 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--where", action="store_true", help="say where the overhead goes, which adds to it")
     parser.add_argument("--loops", action="store_true", help="only what endless functions cost a class of 20")
     parser.add_argument("--tasks", type=lambda text: tuple(text.split(",")), default=TASKS, help="with --loops")
+    parser.add_argument("--lab", choices=LABS, default="", help="a class of this lab; with --alone 0")
     parser.add_argument("--grade", nargs=2, type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float | None, bool]:
+def classes(folder: Path, sizes: Sequence[int], jobs: int, lab: str = "") -> tuple[float | None, bool]:
     """Grade classes, and print a line for each; how memory grew, if that is known, and whether reruns were short."""
-    make(folder / "first/submissions", len(KINDS))
-    cost = measured(folder / "first/submissions", folder / "first/results", jobs)
-    print(f"first of its course: {len(KINDS)} students, {cost.cpu:.0f} s of CPU, of it theirs {cost.own:.0f} s")
+    kinds = len(LABS[lab][2]) if lab else len(KINDS)
+    files = sorted((ROOT / "specs" / lab).glob("*-*.yaml")) if lab else ()
+    tasks = tuple(file.stem for file in files) or TASKS
+    make(folder / "first/submissions", kinds, lab)
+    cost = measured(folder / "first/submissions", folder / "first/results", jobs, tasks)
+    print(f"first of its course: {kinds} students, {cost.cpu:.0f} s of CPU, of it theirs {cost.own:.0f} s")
     print(f"{'class':>6} {'students/min':>13} {'wall':>8} {'CPU a student':>14} {'of it theirs':>13}", end="")
     print(f" {'overhead':>9} {'grader':>9} {'everything':>11} {'again':>8} {'ratio':>7}")
     first: list[Cost] = []
     kept = True
     for size in sizes:
         handed_in, results = folder / str(size) / "submissions", folder / str(size) / "results"
-        make(handed_in, size)
-        cost, again = measured(handed_in, results, jobs), measured(handed_in, results, jobs)
+        make(handed_in, size, lab)
+        cost, again = measured(handed_in, results, jobs, tasks), measured(handed_in, results, jobs, tasks)
         first.append(cost)
         kept &= not again.ran and (size < SIZES[-1] or again.wall * RERUN <= cost.wall)
         print(f"{size:>6} {60 * size / cost.wall:>13.1f} {cost.wall:>6.1f} s {cost.cpu / size:>12.2f} s", end="")
@@ -388,7 +435,7 @@ def main() -> int:
         if options.loops:
             return 0 if with_loops(folder, options.jobs, options.tasks) else 1
         sizes = options.sizes or (QUICK if options.quick else SIZES)
-        growth, kept = classes(folder, sizes, options.jobs)
+        growth, kept = classes(folder, sizes, options.jobs, options.lab)
         if options.alone:
             one_by_one(folder / str(sizes[-1]) / "submissions", min(options.alone, sizes[-1]), options.jobs)
     told = f"{growth:.2f} (at most {GROWTH})" if growth is not None else f"unknown: it takes two of {STEADY} or more"

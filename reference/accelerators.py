@@ -180,6 +180,26 @@ def layer_energy_with_weights_each_time(config: Config) -> float:
     return _energy(config, again=True)
 
 
+def layer_energy_computing_once(config: Config) -> float:
+    """With what one image computes.
+
+    Slip of: layer_energy
+    Hint: The multiply-accumulates are those of one image. Each image of the batch takes as many.
+    Credit: 0.5
+    """
+    return _energy(config, images=1)
+
+
+def layer_energy_with_padding_moved(config: Config) -> float:
+    """With the zeros of the padding moved.
+
+    Slip of: layer_energy
+    Hint: The padding is counted as moved input. Its zeros are in no memory.
+    Credit: 0.7
+    """
+    return _energy(config, halo=config["kernel"] - 1)
+
+
 def layer_energy_of_computing(config: Config) -> float:
     """Of computing alone.
 
@@ -187,20 +207,26 @@ def layer_energy_of_computing(config: Config) -> float:
     Hint: This is what computing takes. Moving numbers from DRAM costs more than that.
     Credit: 0.3
     """
-    return _energy(config, buffers=0, dram=0)
+    return _energy({**config, "costs": {**config["costs"], "buffer": 0, "dram": 0}})
 
 
 def _energy(
-    config: Config, *, registers: int = 4, outputs: int = 1, buffers: int = 2, dram: int = 1, again: bool = False
+    config: Config,
+    *,
+    registers: int = 4,
+    outputs: int = 1,
+    buffers: int = 2,
+    again: bool = False,
+    images: int | None = None,
+    halo: int = 0,
 ) -> float:
-    costs, pixels = config["costs"], config["size"] ** 2
+    costs, pixels, batch = config["costs"], config["size"] ** 2, config["batch"]
     weights = config["filters"] * config["channels"] * config["kernel"] ** 2
-    macs = config["batch"] * pixels * weights
-    moved = config["batch"] * pixels * (config["channels"] + outputs * config["filters"])
-    moved += weights * (config["batch"] if again else 1)
+    macs = (batch if images is None else images) * pixels * weights
+    moved = batch * ((config["size"] + halo) ** 2 * config["channels"] + pixels * outputs * config["filters"])
+    moved += weights * (batch if again else 1)
     return float(
-        macs * (costs["mac"] + registers * costs["register"])
-        + moved * (dram * costs["dram"] + buffers * costs["buffer"])
+        macs * (costs["mac"] + registers * costs["register"]) + moved * (costs["dram"] + buffers * costs["buffer"])
     )
 
 
@@ -248,6 +274,17 @@ def systolic_cycles_of_one_fold(config: Config) -> int:
     return _cycles(config, folds=1)
 
 
+def systolic_cycles_of_whole_folds(config: Config) -> int:
+    """Of the folds that are full.
+
+    Slip of: systolic_cycles
+    Hint: The number of folds is rounded down. What is left over takes a fold of its own: round up, along each side.
+    Credit: 0.5
+    """
+    along, across, _ = _mapping(config)
+    return _cycles(config, folds=(along // config["rows"]) * (across // config["columns"]))
+
+
 def systolic_cycles_of_the_other_dataflow(config: Config) -> int:
     """Of the other dataflow.
 
@@ -292,6 +329,37 @@ def systolic_utilisation_without_loading(config: Config) -> float:
     Credit: 0.6
     """
     return _used(config, systolic_cycles_without_loading(config))
+
+
+def systolic_utilisation_of_the_other_dataflow(config: Config) -> float:
+    """Of the other dataflow.
+
+    Slip of: systolic_utilisation
+    Hint: Weight- and output-stationary are mixed up: what lies still in the array is what the name says.
+    Credit: 0.4
+    """
+    return _used(config, systolic_cycles_of_the_other_dataflow(config))
+
+
+def systolic_utilisation_of_whole_folds(config: Config) -> float | None:
+    """Of the folds that are full.
+
+    Slip of: systolic_utilisation
+    Hint: The number of folds is rounded down. What is left over takes a fold of its own: round up, along each side.
+    Credit: 0.5
+    """
+    cycles = systolic_cycles_of_whole_folds(config)
+    return _used(config, cycles) if cycles else None
+
+
+def systolic_utilisation_in_percent(config: Config) -> float:
+    """In percent.
+
+    Slip of: systolic_utilisation
+    Hint: This is in percent. A share is asked for, from 0 to 1.
+    Credit: 0.7
+    """
+    return 100 * systolic_utilisation(config)
 
 
 def _used(config: Config, cycles: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._weights import weights_of
+from ._weights import layers_of, weights_of
 
 if TYPE_CHECKING:
     import torch
@@ -56,6 +56,27 @@ def weight_sparsity_of_all_parameters(subject: CountedSubject) -> float:
     return sum(_zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
 
 
+def weight_sparsity_with_biases(subject: CountedSubject) -> float:
+    """The share of zeros among the weights and biases of the same layers.
+
+    Slip of: weight_sparsity
+    Hint: The biases of these layers are counted, too. Only their weights are asked for.
+    Credit: 0.5
+    """
+    parameters = [each for _, layer in layers_of(subject) for each in layer.parameters()]
+    return sum(_zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
+
+
+def weight_sparsity_in_percent(subject: CountedSubject) -> float:
+    """In percent.
+
+    Slip of: weight_sparsity
+    Hint: This is in percent. A share is asked for, from 0 to 1.
+    Credit: 0.7
+    """
+    return 100 * weight_sparsity(subject)
+
+
 def weight_sparsity_of_channels(subject: CountedSubject) -> float:
     """The share of output channels that are zero.
 
@@ -84,6 +105,16 @@ def sparsity_patterns_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
     Credit: 0.4
     """
     return [_patterns(name, each.transpose(0, 1)) for name, each in weights_of(subject).items()]
+
+
+def sparsity_patterns_with_channels_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
+    """With input channels in place of output channels, and groups as they are.
+
+    Slip of: sparsity_patterns
+    Hint: Channels are taken along the second dimension. The first dimension of a weight are the outputs.
+    Credit: 0.6
+    """
+    return [{**_patterns(name, each), "channels": _zero_rows(each.transpose(0, 1))} for name, each in _items(subject)]
 
 
 def sparsity_patterns_exactly_two(subject: CountedSubject) -> list[dict[str, Any]]:

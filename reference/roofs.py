@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from torch import nn
@@ -19,6 +19,8 @@ _FLOAT_BYTES = 4
 _THOUSAND = 1000.0
 _LEAST_OF_ROOF = 1e-4  # of what the roof allows: slower than that is a unit, or another machine
 _LIKELY = 0.03  # of the roof, so that nothing else explains it
+_AS_PRINTED = 0.05  # by how much a rate may differ from what it is made of, with few digits
+_NEAR = 0.1
 _MOST_ROWS = 10_000
 _MOST_SAID = 4
 
@@ -67,7 +69,7 @@ def intensity_by_layer_without_outputs(
     Hint: The outputs are missing in what is moved: each layer writes its own.
     Credit: 0.5
     """
-    return _layers(subject, weights=kept == "nothing", outputs=False)
+    return _layers(subject, weights=kept == "nothing", without=("outputs",))
 
 
 def intensity_by_layer_without_inputs(
@@ -79,7 +81,7 @@ def intensity_by_layer_without_inputs(
     Hint: The inputs are missing in what is moved: each layer reads its own.
     Credit: 0.5
     """
-    return _layers(subject, weights=kept == "nothing", inputs=False)
+    return _layers(subject, weights=kept == "nothing", without=("inputs",))
 
 
 def intensity_by_layer_with_weights_each_time(
@@ -106,14 +108,37 @@ def intensity_by_layer_kept_otherwise(
     return _layers(subject, weights=kept == "weights")
 
 
+def intensity_by_layer_turned_round(
+    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
+) -> list[dict[str, Any]]:
+    """With bytes for each FLOP.
+
+    Slip of: intensity_by_layer
+    Hint: The intensity is turned round: these are bytes for each FLOP. FLOPs for each byte are asked for.
+    Credit: 0.6
+    """
+    return [{**row, "intensity": row["bytes"] / row["flops"]} for row in intensity_by_layer(subject, kept=kept)]
+
+
+def intensity_by_layer_without_biases(
+    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
+) -> list[dict[str, Any]] | None:
+    """Without the biases in what is moved.
+
+    Slip of: intensity_by_layer
+    Hint: The biases are missing in what is moved: they are parameters, too.
+    Credit: 0.7
+    """
+    return None if kept == "weights" else _layers(subject, weights=True, without=("biases",))
+
+
 def _layers(
     subject: CountedSubject,
     *,
     weights: bool,
     per_mac: int = 2,
     size: int = _FLOAT_BYTES,
-    outputs: bool = True,
-    inputs: bool = True,
+    without: Collection[str] = (),
     again: bool = False,
 ) -> list[dict[str, Any]]:
     from torch import nn
@@ -123,8 +148,9 @@ def _layers(
 
     def count(name: str, layer: nn.Module, x: Any, y: Any) -> None:
         weight: Any = layer.weight
-        numbers = (x.numel() if inputs else 0) + (y.numel() if outputs else 0)
-        held = sum(each.numel() for each in layer.parameters()) * (len(x) if again else 1)
+        numbers = (0 if "inputs" in without else x.numel()) + (0 if "outputs" in without else y.numel())
+        moved_too = [weight] if "biases" in without else list(layer.parameters())
+        held = sum(each.numel() for each in moved_too) * (len(x) if again else 1)
         flops, moved = per_mac * y.numel() * weight[0].numel(), size * (numbers + (held if weights else 0))
         rows.append({"layer": name, "flops": flops, "bytes": moved, "intensity": flops / moved})
 
@@ -176,6 +202,16 @@ def attainable_of_the_first_memory(config: Config) -> float:
     Credit: 0.5
     """
     return float(min(config["peak"], next(iter(_roofs(config).values()))))
+
+
+def attainable_of_the_last_memory(config: Config) -> float:
+    """With the last memory alone.
+
+    Slip of: attainable
+    Hint: Only the last memory is looked at. Each memory has a roof; the lowest counts.
+    Credit: 0.5
+    """
+    return float(min(config["peak"], list(_roofs(config).values())[-1]))
 
 
 def attainable_of_the_highest(config: Config) -> float:
@@ -243,7 +279,8 @@ def roofline_findings(artifact: Path, *, peak: float, bandwidth: float) -> list[
 
     No number is negative or zero, and no kernel is faster than the least of `peak` and `bandwidth` * flops / bytes.
     Where all are far above it, and a thousandth of each is not, a unit is off by a thousand; where each is below a
-    ten-thousandth of it, and a thousand times as much is not, a person looks.
+    ten-thousandth of it, and a thousand times as much is not, a person looks. A column gflops has to be
+    flops / seconds / 1e9.
 
     Raises:
         ValueError: the file is no such table.
@@ -261,6 +298,8 @@ def roofline_findings(artifact: Path, *, peak: float, bandwidth: float) -> list[
     ]
     if bad:
         return [{"says": said} for said in bad[:_MOST_SAID]]
+    if against := [said for name, own in rows if (said := _against_its_rate(name, own))]:
+        return [{"says": said} for said in against[:_MOST_SAID]]
     shares = {name: _share(own, peak, bandwidth) for name, own in rows}
     above = {name: share for name, share in shares.items() if share > 1}
     if above and all(_LIKELY <= share / _THOUSAND <= 1 for share in shares.values()):
@@ -281,6 +320,17 @@ def _share(own: dict[str, float], peak: float, bandwidth: float) -> float:
     return own["flops"] / own["seconds"] / min(peak, bandwidth * own["flops"] / own["bytes"])
 
 
+def _against_its_rate(name: str, own: dict[str, float]) -> str:
+    """What is wrong with a rate that stands beside what it is made of."""
+    rate = own["flops"] / own["seconds"] / 1e9
+    if "gflops" not in own or abs(own["gflops"] / rate - 1) <= _AS_PRINTED:
+        return ""
+    times = own["gflops"] / rate
+    thousands = min(abs(times / _THOUSAND - 1), abs(times * _THOUSAND - 1)) < _NEAR
+    unit = ": a unit is off by a thousand" if thousands else ""
+    return f"'{name}': gflops is {own['gflops']:g}, and flops / seconds / 1e9 is {rate:.3g}{unit}"
+
+
 def _read(artifact: Path) -> Iterator[tuple[str, dict[str, float]]]:
     text = artifact.read_text(encoding="utf-8-sig", errors="replace")
     table = csv.DictReader(text.splitlines())
@@ -293,7 +343,8 @@ def _read(artifact: Path) -> Iterator[tuple[str, dict[str, float]]]:
     for row in table:
         count += 1
         name = str(row[heads["kernel"]]).strip()
-        yield name, {column: _number(row[heads[column]], name, column) for column in wanted}
+        there = [*wanted, *(["gflops"] if "gflops" in heads and str(row[heads["gflops"]] or "").strip() else [])]
+        yield name, {column: _number(row[heads[column]], name, column) for column in there}
     if not 0 < count <= _MOST_ROWS:
         message = f"the table has {count:,} rows; one for each kernel is asked for"
         raise ValueError(message)

@@ -61,6 +61,25 @@ def pruning_scan_one_upon_another(config: dict[str, Any], *, data: str) -> list[
     return _scan(config, data, whole=False)
 
 
+def pruning_scan_of_layers_left_pruned(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
+    """Layer after layer, each of which stays pruned at the last share.
+
+    Slip of: pruning_scan
+    Hint: Layers that were scanned before stay pruned. A scan prunes one layer at a time: begin with the whole network
+    again, from a copy.
+    Credit: 0.4
+    """
+    del config
+    own, rows = _loaded(data), []
+    for name in LAYERS:
+        whole, row = own[f"{name}_weight"], dict[str, Any](layer=name)
+        for share in _SHARES:
+            own[f"{name}_weight"] = _pruned(whole, share)
+            row[f"at_{round(100 * share)}"] = _correct(own)
+        rows.append(row)
+    return rows
+
+
 def pruning_scan_signed(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
     """With the smallest values removed.
 
@@ -114,6 +133,27 @@ def correct_after_quantisation_of_the_first(config: dict[str, Any], *, data: str
     return _correct(_quantised(_loaded(data), bits, LAYERS[:1]))
 
 
+def correct_after_quantisation_but_the_last(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
+    """With the last layer as it is.
+
+    Slip of: correct_after_quantisation
+    Hint: The last layer is not rounded. The weights of all three are.
+    Credit: 0.4
+    """
+    del config
+    return _correct(_quantised(_loaded(data), bits, LAYERS[:-1]))
+
+
+def correct_after_quantisation_as_share(config: dict[str, Any], *, data: str, bits: int = 8) -> float:
+    """The share of the rows.
+
+    Slip of: correct_after_quantisation
+    Hint: This is the share of rows that are right. How many there are is asked for.
+    Credit: 0.7
+    """
+    return correct_after_quantisation(config, data=data, bits=bits) / len(_loaded(data)["y"])
+
+
 def correct_after_quantisation_wrong_rows(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
     """How many are wrong.
 
@@ -164,6 +204,13 @@ def _scan(
             weight[order[: round((1 - share if kept else share) * weight.size)]] = 0
             found[name][f"at_{round(100 * share)}"] = _correct(own)
     return list(found.values())
+
+
+def _pruned(weight: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """A copy without the smallest."""
+    flat = weight.flatten()
+    flat[abs(flat).argsort(kind="stable")[: round(share * flat.size)]] = 0
+    return flat.reshape(weight.shape)
 
 
 def _quantised(own: Arrays, bits: int, layers: Iterable[str], *, down: bool = False) -> Arrays:

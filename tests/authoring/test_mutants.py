@@ -52,6 +52,12 @@ def test_what_a_function_leads_to_is_changed_and_nothing_else():
     }
 
 
+def test_a_variable_is_no_function_of_the_same_name():
+    source = "def share(x):\n    return x + 1\n\n\ndef asked(share):\n    whole = share * 2\n    return whole\n"
+    assert {line for line, _, _ in made(source, "asked")} == {6}
+    assert 2 in {line for line, _, _ in made(f"{source}\n\ndef more(x):\n    return share(x)\n", "more")}
+
+
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [

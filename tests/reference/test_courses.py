@@ -14,11 +14,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from labgrade.spec import course
 from labgrade.spec.registry import Entry
 from labgrade.subjects.models import Subject
-from reference import accelerators, budgets, codebooks, integers, pruning, roofs, sensitivity
+from reference import accelerators, budgets, codebooks, integer_products, integers, pruning, roofs, sensitivity
 
 OWN = course.find(Path(__file__).parents[2])
 DATA = OWN.root / "specs/efficient"
-MODULES = (accelerators, codebooks, integers, pruning, roofs, sensitivity)
+MODULES = (accelerators, codebooks, integer_products, integers, pruning, roofs, sensitivity)
 LEAN = [{"steps": 1000003}, {"steps": 1000003, "width": 5}]
 
 
@@ -119,7 +119,7 @@ def test_no_weight_of_the_tasks_is_half_way_so_that_float32_gives_the_same(optio
 @pytest.mark.parametrize("name", ["product.npz", "product-other.npz"])
 def test_the_integer_product_is_that_of_loops(name):
     own = np.load(DATA / name)
-    found = integers.integer_product({}, data=str(DATA / name))
+    found = integer_products.integer_product({}, data=str(DATA / name))
     for row, x in enumerate(own["x"].tolist()):
         for column, w in enumerate(own["w"].tolist()):
             total = int(own["bias"][column])
@@ -276,6 +276,23 @@ def test_what_is_no_table_of_measurements_is_said(tmp_path, text, said):
     (tmp_path / "m.csv").write_text(text)
     with pytest.raises(ValueError, match=said):
         roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ("200", []),
+        ("196", []),
+        ("", []),
+        ("0.2", ["off by a thousand"]),
+        ("2e11", ["gflops is 2e+11"]),
+        ("90", ["is 90"]),
+    ],
+)
+def test_a_rate_follows_from_what_stands_beside_it(tmp_path, rate, said):
+    (tmp_path / "m.csv").write_text(f"kernel,flops,bytes,seconds,gflops\na,2e9,1e8,0.01,{rate}\n")
+    found = roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+    assert [part for part, each in zip(said, found, strict=True) if part not in each["says"]] == []
 
 
 # ---- accelerators ---------------------------------------------------------------------------------------------------

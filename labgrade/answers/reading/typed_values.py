@@ -215,6 +215,8 @@ def _tensor(plain: object) -> Array:
     except (ValueError, OverflowError, RecursionError):
         message = "a nested list whose rows have different lengths or are nested too deep, but an array is asked for"
         raise WrongTypeError(message) from None
+    if array.dtype.kind == "b" and not isinstance(plain, list | tuple):
+        array = array.astype(np.uint8)  # masks are often made so
     if array.dtype.kind not in "iufc":
         message = f"an array of {array.dtype} values, but an array of numbers is asked for"
         raise WrongTypeError(message)

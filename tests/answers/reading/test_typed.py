@@ -144,6 +144,7 @@ def test_tensors():
     assert as_value([[1, 2], [3, 4]], "tensor").shape == (2, 2)
     array = np.zeros((2, 2), dtype=np.float32)
     assert as_value(array, "tensor") is array
+    assert as_value(np.array([True, False]), "tensor").tolist() == [1, 0]  # a mask
     assert "different lengths" in refusal([[1, 2], [3]], "tensor")
     assert refusal(np.array([object()]), "tensor") == "an array of object values, but an array of numbers is asked for"
     assert refusal([True], "tensor") == "an array of bool values, but an array of numbers is asked for"
