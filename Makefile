@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs setup tools test-tools bench bench-since bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
+.PHONY: grade test lint docs release setup tools test-tools bench bench-since bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -29,11 +29,15 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/labgrade validate specs
 	$(BIN)/python tests/helpers/words.py
+	$(BIN)/python tests/helpers/prose.py
 	$(BIN)/labgrade schema | diff -u specs/task.schema.json - || \
 		{ echo "specs/task.schema.json is stale: run make schema"; exit 1; }
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir site
+
+release:
+	.ci/release
 
 schema: setup
 	$(BIN)/labgrade schema --write specs/task.schema.json

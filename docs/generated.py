@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Registry
 
 ROOT = Path(__file__).parents[1]
+REPORT = "labgrade/reports/report.schema.json"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -30,8 +31,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             "Quantities", "what `labgrade compute` computes and a spec may expect", found.quantities
         ),
         "checkers": _registry("Checkers", "what a spec may name under `checker`", found.checkers),
-        "task": _task(json.loads(load.schema_text(found))),
+        "task": _schema("Keys of a task", "specs/task.schema.json", json.loads(load.schema_text(found))),
+        "report": _schema("Fields of a report", REPORT, json.loads((ROOT / REPORT).read_text(encoding="utf-8"))),
     }
+    pages["findings"] = (ROOT / "findings" / "README.md").read_text(encoding="utf-8")
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
@@ -70,13 +73,12 @@ def _docstring(text: str) -> Iterator[str]:
             yield f"- {line.strip()}" if ":" in line.split(" ")[0] else f"  {line.strip()}"
 
 
-def _task(schema: dict[str, Any]) -> str:
-    """The keys of a task and of a check, as the schema describes them."""
-    lines = ["# Keys of a task", "", "As `specs/task.schema.json` has them, which editors read.", ""]
-    lines += _keys(schema)
+def _schema(title: str, file: str, schema: dict[str, Any]) -> str:
+    """What a JSON Schema says of each key."""
+    lines = [f"# {title}", "", f"As `{file}` has them.", "", *_keys(schema)]
     for name, definition in schema.get("$defs", {}).items():
-        if isinstance(definition, dict) and definition.get("properties") and definition.get("description"):
-            lines += [f"## {name}", "", str(definition["description"]), "", *_keys(definition)]
+        if isinstance(definition, dict) and definition.get("properties"):
+            lines += [f"## {name}", "", str(definition.get("description", "")), "", *_keys(definition)]
     return "\n".join(lines)
 
 

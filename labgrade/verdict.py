@@ -74,6 +74,7 @@ class ComparedNumber:
 
 FEW_DIGITS = "digits"  # the fact that a number has fewer than are asked for: `2 of 4`
 DOUBTFUL, OTHER_ROWS = "doubtful value", "other rows"  # kinds of suggestions that are to be looked at one by one
+ALL_NUMBERS = "all numbers"  # a kind of suggestion: they stand there, beside others perhaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,15 @@ def waiting(*names: str) -> None:
             sys.modules[name] = _made(name, None)
 
 
+def unused_of(name: str, *parts: str) -> None:
+    """Import a package, of which these modules wait that it imports itself."""
+    package = importlib.import_module(name)
+    for part in parts:
+        if f"{name}.{part}" not in sys.modules:
+            sys.modules[f"{name}.{part}"] = _made(f"{name}.{part}", package.__path__)
+            setattr(package, part, sys.modules[f"{name}.{part}"])
+
+
 def package_with(name: str, *parts: str) -> ModuleType:
     """Import a package, of which these modules wait.
 

@@ -63,6 +63,15 @@ def budget_figures(artifact: Path, *, input_shape: list[int] | None = None) -> d
     }
 
 
+def budget_point(artifact: Path, *, input_shape: list[int] | None = None) -> dict[str, Any]:
+    """What a network takes and how good it is: `budget_figures`, and `strokes_accuracy` as `accuracy`.
+
+    Raises:
+        ValueError: the file is no TorchScript, or does not take such an input.
+    """
+    return {**budget_figures(artifact, input_shape=input_shape), "accuracy": strokes_accuracy(artifact)}
+
+
 def strokes_accuracy(artifact: Path) -> float:
     """The share of pen strokes kept back (`specs/efficient/DATA.md`) whose digit a network finds.
 

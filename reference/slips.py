@@ -16,6 +16,7 @@ from ._slips import by_row, counts, held, kinds
 from ._slips.compose import WantedProducts, answered, plain
 from ._slips.in_operations import LIBRARY_OF_OPERATIONS
 from ._slips.kept import kept
+from ._slips.likely import further, with_pairs
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
 from .tutorial import macs_and_flops_by_layer
@@ -112,7 +113,9 @@ def macs_by_layer_slips(
         (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
         for names, rows in found.tables(wanted)
     )
-    return {**answered(found.library, values), "kinds": kinds.of_parts(found.found(()).parts)}
+    answer = answered(found.library, values)
+    more = further(found, [name for name, _ in answer["values"]], wanted)
+    return {**answer, **more, "kinds": kinds.of_parts(found.found(()).parts)}
 
 
 def macs_by_type_slips(
@@ -145,11 +148,12 @@ def macs_by_type_slips(
         library=by_row.BY_TYPE,
     )
     found = kept(wanted, make, subject, "macs by type", layers, bias, others)
-    return answered(found.library, found.tables(wanted))
+    answer = answered(found.library, found.tables(wanted))
+    return answer | further(found, [name for name, _ in answer["values"]], wanted)
 
 
 def _totals(found: Composition, wanted: WantedProducts) -> dict[str, Any]:
-    return answered(found.library, found.totals(wanted))
+    return with_pairs(found, wanted)
 
 
 def _one(found: Composition, slip: str) -> int | float:
@@ -181,8 +185,10 @@ def parameters_with_auxiliary_heads(subject: CountedSubject) -> int | None:
         return None
 
 
-def parameters_and_buffers(subject: CountedSubject) -> int:
-    """Parameters and buffers together.
+def parameters_and_buffers(
+    subject: CountedSubject, *, which: Literal["all", "trainable", "frozen"] = "all"
+) -> int | None:
+    """Parameters and buffers together; None where there are no buffers.
 
     Comes of adding up a state_dict, which holds running statistics, too.
 
@@ -191,7 +197,8 @@ def parameters_and_buffers(subject: CountedSubject) -> int:
     parameters(), not over state_dict().
     Credit: 0.5
     """
-    return parameters(subject) + buffers(subject)
+    held = buffers(subject)
+    return parameters(subject, which=which) + held if held else None
 
 
 def parameters_trainable_only(subject: CountedSubject) -> int:

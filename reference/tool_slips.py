@@ -14,6 +14,7 @@ from ._counting.engine import analyse
 from ._counting.trace import is_scripted
 from ._tools import net as nets
 from ._tools import parameters as of_parameters
+from ._tools.by_layer import right_by_layer, tables
 from ._tools.found import Found, numbers
 from ._tools.net import Net, UnknownRuleError
 from ._tools.sentences import difference
@@ -69,6 +70,18 @@ def weight_bytes_tool_slips(subject: CountedSubject) -> list[dict[str, Any]]:
     return _parameters(subject, 4)
 
 
+def macs_by_layer_tool_slips(
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+) -> list[dict[str, Any]]:
+    """What tools print for `macs_by_layer`, in MACs or in FLOPs: a list of `rows`, and what is said of them."""
+    whole = analyse(subject)
+    if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
+        return []
+    found = [counted(tool, whole, partial(analyse, subject, batch=1)) for tool in TOOLS]
+    right = right_by_layer(whole, layers=layers, bias=bias, each=1)
+    return tables(whole, [each for each in found if each is not None], {MACS: _ONE, FLOPS: _HALF}, right)
+
+
 def _products(
     subject: CountedSubject, asked: str, *, layers: list[str] | None, bias: bool, per: str
 ) -> list[dict[str, Any]]:
@@ -95,15 +108,13 @@ def _products(
 
 def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
     net = Net(analyse(subject))
-    right = of_parameters.right(net.root)
-    wanted = sum(piece.count for piece in right)
     found = []
     for name, rule in of_parameters.TOOLS:
         try:
-            made = list(rule(net))
+            made, right = of_parameters.differing(net, rule)
         except UnknownRuleError:
             continue
         value = sum(piece.count for piece in made)
-        if value != wanted:
+        if value != sum(piece.count for piece in right):
             found.append(Found(tool=name, how="", value=value * each, differs=difference(made, right)))
     return numbers(found, "parameters")

@@ -18,13 +18,25 @@ from labgrade.answers.reader.asks import (
     ask_present,
     ask_seen,
     ask_stray,
+    ask_tables,
     ask_value,
 )
 from labgrade.answers.reader.reader import by_name
 from labgrade.answers.reading.passages.mentions import any_like
+from labgrade.answers.text import POINTS_ELSEWHERE
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TextForm
+from labgrade.core.task import (
+    ARTIFACT_KINDS,
+    BuildForm,
+    CallForm,
+    EntryForm,
+    FileForm,
+    RunForm,
+    TableOfType,
+    TableType,
+    TextForm,
+)
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
@@ -67,7 +79,7 @@ def obtain(question: Question, running: Running) -> Answered:
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
                 found = _read(question, form, running.reader, running)
-                if _is_in_no_file(found, form):
+                if _is_in_no_file(found, form) or _points_elsewhere(found):
                     unread = unread or found
                     continue
             case _:
@@ -95,6 +107,11 @@ def _stray(forms: list[Form], kind: AnswerType, submission: Submission, reader: 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:
     """Whether a file of entries can't be read, which does not say that the answer stands in it."""
     return isinstance(form, EntryForm) and isinstance(found, NoAnswer) and not found.origin.endswith(f" {form.path}")
+
+
+def _points_elsewhere(found: Answered | None) -> bool:
+    """Whether all that stands there is a picture or an address, so that another form may have the text."""
+    return isinstance(found, NoAnswer) and found.verdict.reason == POINTS_ELSEWHERE
 
 
 def is_live(form: Form) -> bool:
@@ -163,6 +180,15 @@ def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator
         yield ask_mentions(TextForm(report=path), about) if task is None else mentions_of(task, path, about)
     if texts and report_path(wanted):
         yield ask_around(report_path(wanted), about)
+    if isinstance(wanted.type, TableType) or wanted.type == "histogram":
+        yield from tables_of(wanted)
+
+
+def tables_of(wanted: AnswerSpec, *, around: bool = False) -> Iterator[Ask]:
+    """For all tables that may be the answer, in its section or around."""
+    for form in {(form.report, form.file): form for form in text_forms(wanted)}.values():
+        if form.report or not around:
+            yield ask_tables(wanted.type, form, around=around)
 
 
 def mentions_of(task: Task, path: tuple[str, ...], about: str) -> Ask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import stat
+import symtable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -194,20 +195,24 @@ def code_digest(file: Path, function: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def reachable_names(tree: ast.Module, names: set[str]) -> set[str]:
-    """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
+def reachable_names(tree: ast.Module, names: set[str], *, exactly: bool = False) -> set[str]:
+    """The names at the top of a module that `names` lead to; statements that just run lead on, too.
+
+    `exactly`: a variable of a function's own is no function of the same name.
+    """
+    used = _global_names if exactly else _names
     bound: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
         for name in binds(node):
             bound.setdefault(name, []).append(node)
-    waiting = set(names) | {name for node in tree.body if runs(node) for name in _names(node)}
+    waiting = set(names) | {name for node in tree.body if runs(node) for name in used(node)}
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
         found.add(name)
         for node in bound.get(name, []):
             if not isinstance(node, IMPORTS):
-                waiting |= _names(node) - found
+                waiting |= used(node) - found
     return found
 
 
@@ -243,6 +248,17 @@ def is_idle(node: ast.stmt) -> bool:
         case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
             return True
     return False
+
+
+def _global_names(node: ast.AST) -> set[str]:
+    """The names of a statement that are those of the module."""
+    tables = [symtable.symtable(ast.unparse(node), "statement", "exec")]
+    found = {each.get_name() for each in tables[0].get_symbols() if each.is_referenced()}
+    while tables:
+        for inner in tables.pop().get_children():
+            tables.append(inner)
+            found |= {each.get_name() for each in inner.get_symbols() if each.is_global() and each.is_referenced()}
+    return found
 
 
 def _names(node: ast.AST) -> set[str]:

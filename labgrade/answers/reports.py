@@ -12,7 +12,7 @@ from labgrade.answers.reading.documents import Document, read_document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numerals.numbers import finest_of
-from labgrade.answers.reading.passages.around import of_none
+from labgrade.answers.reading.passages.around import of_none, of_several
 from labgrade.answers.reading.passages.mentions import any_like, is_of_several, names_tasks, of_task, spoken_of
 from labgrade.answers.reading.passages.sections import Span, from_heading
 from labgrade.answers.reading.passages.topics import of_model
@@ -86,8 +86,11 @@ def parts(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Sp
     return (others, found) if found else (own, spans)
 
 
-def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ...]:
-    """The parts of the hand-in in which these forms look, each once, with where it stands."""
+def passages(forms: Sequence[TextForm], submission: Submission, *, written: bool = True) -> tuple[str, ...]:
+    """The parts of the hand-in in which these forms look, each once, with where it stands.
+
+    As they were `written`: with addresses and images, in which no values are looked for.
+    """
     found: dict[str, str] = {}
     for form in forms:
         for path in (form.file,) if form.file is not None else find_reports(submission):
@@ -97,10 +100,12 @@ def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ..
             document, spans = parts(document, form.report or ())
             for span in spans:
                 start = from_heading(document.text, span.start)
-                whole = document.text[start : span.end]
+                whole = document.as_written(start, span.end) if written else document.text[start : span.end]
                 part = whole.strip()
                 if part:
-                    first = document.line(start + whole.index(part))  # not of the heading that it stands beneath
+                    first = document.line(start) + whole[: whole.index(part)].count(
+                        "\n"
+                    )  # not of the heading that it stands beneath
                     found.setdefault(part, f"[{document.path}:{first}]\n{part}")
     return tuple(found.values())
 
@@ -130,7 +135,8 @@ def mentions(form: TextForm, submission: Submission, about: str, others: tuple[s
             continue
         told = spoken_of(document, form.report or ())
         if told is not None:
-            found += read_lines(told, (Span(start=0, end=len(told.text)),), about)
+            read = read_lines(told, (Span(start=0, end=len(told.text)),), about)
+            found += [replace(line, told=True) for line in read]
         elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
             found += read_lines(document, of_model(document, about, (form.report[-1], *others)), about)
     return tuple(found)
@@ -143,7 +149,7 @@ def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ..
     for path in find_reports(submission) if under else ():
         document = read_document(submission, path)
         if isinstance(document, Document) and names_tasks(document, under):
-            found += read_lines(document, of_none(document, under[-1]), about)
+            found += read_lines(document, (*of_several(document, under[-1]), *of_none(document, under[-1])), about)
     return tuple(found)
 
 

@@ -8,13 +8,15 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.answers.reading.blocks import kinds
 from labgrade.answers.reading.claim import Candidate, candidates
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
+from labgrade.answers.reading.passages.around import of_none, of_several
 from labgrade.answers.reading.plain_values import cut, is_array
-from labgrade.answers.reading.tabular.listings import find_records
+from labgrade.answers.reading.tabular.records import find_records
 from labgrade.answers.reading.tabular.several import each_apart, is_part
-from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
+from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_every, find_tables
 from labgrade.answers.reading.terms import stands_out
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.answers.reports import below, find_reports, parts, together
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, TextForm
     from labgrade.values import Value
 
-_MOST_NAMED = 6
+_MOST_NAMED, _MOST_TABLES = 6, 60
 _MOST_SEEN = 100_000
 _MOST_LEFT = 40
+POINTS_ELSEWHERE = "an address or a picture alone stands there; what it shows is for a person to see"
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -230,15 +233,17 @@ def _found(place: _Place, pattern: str, kind: AnswerType) -> Answered | None:
 
 def _whole(place: _Place, kind: str) -> Answered | None:
     """A text that is the value."""
-    said = " ".join(
-        place.document.text[span.start : min(span.end, span.start + 200_000)].strip() for span in place.spans
-    )
+    within = [(span.start, min(span.end, span.start + _MOST_SEEN * 2)) for span in place.spans]
+    said = " ".join(place.document.text[start:end].strip() for start, end in within)
+    written = " ".join(place.document.as_written(start, end).strip() for start, end in within)
     if not said.strip():
-        return None
+        seen = kind == "text" and written.strip()
+        return place.no_answer(Outcome.MANUAL, POINTS_ELSEWHERE, within[0][0]) if seen else None
     try:
-        return place.answer(as_value(said, kind), place.spans[0].start)
+        answer = place.answer(as_value(said, kind), within[0][0])
     except WrongTypeError as error:
         return place.no_answer(Outcome.INCORRECT, f"{place.origin()}: {error}")
+    return replace(answer, written=written) if written != said else answer
 
 
 def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | None:
@@ -277,6 +282,28 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
 
 def _where(found: TableFound) -> int:
     return found.position
+
+
+def tables(kind: AnswerType, form: TextForm, submission: Submission, *, around: bool = False) -> tuple[Answer, ...]:
+    """All that may be the table where a form looks, or outside of the sections of tasks."""
+    table_kind = kind if isinstance(kind, TableType) else _HISTOGRAM
+    found: list[Answer] = []
+    for path in (form.file,) if form.file is not None else find_reports(submission):
+        document = read_document(submission, path)
+        if not isinstance(document, Document):
+            continue
+        if around and form.report:
+            number = form.report[-1]
+            spans: tuple[Span, ...] = (*of_several(document, number), *of_none(document, number))
+        else:
+            document, spans = parts(document, form.report or ())
+        place, kind_of = _Place(document=document, spans=spans, under=""), kinds(document.text)
+        for span in spans:
+            for each in find_every(document.text, span.start, span.end, table_kind):
+                line = kind_of[document.line(each.position) - 1]
+                if not (line.code or line.quoted or line.example):
+                    found.append(place.answer(each_apart(each.table), each.position))
+    return tuple(found[:_MOST_TABLES])
 
 
 def _histogram(answer: Answered | None) -> Answered | None:

@@ -59,6 +59,19 @@ class _Edit:
     start: int
     end: int
     text: str
+    within: _Statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement at the top of a file: where its text is, its syntax tree as a text, and what it defines.
+
+    It is parsed alone for each edit: a whole file takes four times as long.
+    """
+
+    start: int
+    end: int
+    tree: str
     function: str
 
 
@@ -69,33 +82,32 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
         SyntaxError: the source is no Python.
     """
     tree = ast.parse(source)
-    found = reachable_names(tree, names)
+    found = reachable_names(tree, names, exactly=True)
     edits = _Edits(source)
     for node in tree.body:
         if binds(node) & found and not isinstance(node, ast.Import | ast.ImportFrom) and not is_idle(node):
-            edits.function = min(binds(node))
+            edits.begin(node)
             edits.below(node)
     made: dict[str, Mutant] = {}
-    same = ast.dump(tree)
     for edit in edits.found:
-        mutant = _apply(source, edit, same)
+        mutant = _apply(source, edit)
         if mutant is not None:
             made.setdefault(mutant.source, mutant)
     return sorted(made.values(), key=lambda mutant: (mutant.line, mutant.becomes))
 
 
-def _apply(source: str, edit: _Edit, same: str) -> Mutant | None:
-    """The mutant of an edit; None where the tree stays the `same`, or no Python remains."""
-    text = source[: edit.start] + edit.text + source[edit.end :]
+def _apply(source: str, edit: _Edit) -> Mutant | None:
+    """The mutant of an edit; None where the tree stays the same, or no Python remains."""
+    text, within = source[: edit.start] + edit.text + source[edit.end :], edit.within
     try:
-        if ast.dump(ast.parse(text)) == same:
+        if ast.dump(ast.parse(text[within.start : within.end + len(text) - len(source)])) == within.tree:
             return None
     except SyntaxError:
         return None
     first = source.count("\n", 0, edit.start)
     last, new_last = source.count("\n", 0, edit.end), text.count("\n", 0, edit.start + len(edit.text))
     was, becomes = source.split("\n")[first : last + 1], text.split("\n")[first : new_last + 1]
-    return Mutant(line=first + 1, was=_stripped(was), becomes=_stripped(becomes), source=text, function=edit.function)
+    return Mutant(line=first + 1, was=_stripped(was), becomes=_stripped(becomes), source=text, function=within.function)
 
 
 def _stripped(lines: list[str]) -> str:
@@ -108,12 +120,19 @@ class _Edits:
     def __init__(self, source: str) -> None:
         self.source = source
         self.found: list[_Edit] = []
-        self.function = ""
         lines = source.split("\n")
         self._starts = [0]
         for line in lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._lines = lines
+
+    def begin(self, node: ast.stmt) -> None:
+        """What follows is of this statement, its decorators included."""
+        start, end = self._span(node)
+        for each in getattr(node, "decorator_list", ())[:1]:
+            start = self._starts[each.lineno - 1]
+        tree = ast.dump(ast.parse(self.source[start:end]))
+        self._within = _Statement(start, end, tree, min(binds(node)))
 
     def below(self, node: ast.AST) -> None:
         """The edits of a node and of all within it, annotations and docstrings apart."""
@@ -136,7 +155,7 @@ class _Edits:
         return self._at(node.lineno, node.col_offset), self._at(*end)
 
     def _add(self, start: int, end: int, text: str) -> None:
-        self.found.append(_Edit(start, end, text, self.function))
+        self.found.append(_Edit(start, end, text, self._within))
 
     def _replace(self, node: ast.expr | ast.stmt, text: str) -> None:
         self._add(*self._span(node), text)

@@ -13,6 +13,7 @@ from labgrade.diagnosis.search import SearchResult, available, subjects
 from labgrade.judging.items import items
 from labgrade.judging.judge import judge
 from labgrade.truth.measure import UnfitError
+from labgrade.values import Number
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -82,11 +83,14 @@ class Slips:
             return (told.says if told else "") if any(kind for _, _, kind in tried) else None
         try:
             judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._who)
-            verdict = judge(item.check, expect(known.source), judging, expect)
+            value = expect(known.source)
+            verdict = judge(item.check, value, judging, expect)
         except (FaultError, UnfitError):
             return None
         if verdict.outcome is Outcome.CORRECT or verdict.fits:
             return None
+        if not verdict.hint and isinstance(value, Number) and not value.value:
+            return None  # nothing at all may come of anything
         return verdict.hint
 
     def _noticed(self, item: Item, known: Alternative) -> bool | None:

@@ -30,6 +30,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     said = "whose variant it is, where each student has one (default: the folder's)"
     parser.add_argument("--as", dest="drawn_as", default="", metavar="NAME", help=said)
     parser.add_argument("--all", action="store_true", help="print all that is known of each check")
+    parser.add_argument("--read", action="store_true", help="also show what was read from where in a report")
     parser.add_argument("--watch", action="store_true", help="check again at each save, until Ctrl-C")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
@@ -51,17 +52,21 @@ def check(options: argparse.Namespace) -> int:
     where = {"course": options.course, "torch_home": options.torch_home}
     memory = Memory(options.path, lab=options.lab, tasks=options.task or (), drawn_as=options.drawn_as, **where)
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
-    report = memory.report() if not (options.json or options.html) else None
+    report = memory.report() if not (options.json or options.html or options.read) else None
     broken: list[SpecFinding] = []
     stopped, before = False, 0
+    read: list[str] = []
     if report is None:
         from labgrade.run.student_check import run
 
         checked = run(options, memory)
         report, broken, stopped, before = checked.report, checked.broken, checked.stopped, checked.lines
+        read = checked.read
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
+    if options.read and options.json != "-":
+        print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     if options.html:
         from labgrade.reports.html import student
 

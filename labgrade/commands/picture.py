@@ -1,9 +1,10 @@
-"""`labgrade picture`: an ONNX graph as a picture, folded to a readable size; measurements or weights as a chart."""
+"""`labgrade picture`: an ONNX graph, folded to a readable size; measurements or weights as a chart; a graded task's."""
 
 from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,7 @@ from labgrade.authoring import graph_picture
 from labgrade.core.errors import UsageError
 from labgrade.core.task import Limits, QuantityCall
 from labgrade.files import output
+from labgrade.ledger.database import NAME
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import course
 from labgrade.truth.measure import Measurer, UnfitError
@@ -20,15 +22,19 @@ from labgrade.values import Artifact
 if TYPE_CHECKING:
     import argparse
 
-    from markupsafe import Markup
-
 QUANTITY = "onnx_graph"
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """The arguments of `picture`."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="an ONNX file; a .csv; an .npy")
-    parser.add_argument("--out", metavar="FILE", help="where the SVG goes; `-` is stdout (default: MODEL.svg)")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="an ONNX file; a .csv; an .npy; or a task that was graded: 1-4-roofline"
+    )
+    parser.add_argument("--out", metavar="FILE", help="where it goes; `-` is stdout (default: MODEL.svg, TASK.html)")
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="of a task: what grade wrote"
+    )
+    parser.add_argument("--submission", metavar="NAME", help="of a task: one hand-in (default: the class)")
     parser.add_argument("--peak", type=float, metavar="FLOPS", help="of a .csv of kernels: FLOPs a second at most")
     parser.add_argument("--bandwidth", type=float, metavar="BYTES", help="of a .csv of kernels: bytes a second at most")
     parser.add_argument("--step", type=float, default=0.0, metavar="STEP", help="of an .npy: the step of a grid")
@@ -39,8 +45,10 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw the graph, or open Netron on it."""
     path: Path = options.file
+    if not path.is_file() and (options.results / NAME).is_file():
+        return _task(str(path), options)
     if not path.is_file():
-        message = f"there is no file '{path}'"
+        message = f"there is no file '{path}', and no results in '{options.results}' that have such a task"
         raise UsageError(message)
     if options.netron:
         return _netron(path)
@@ -59,37 +67,65 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _task(name: str, options: argparse.Namespace) -> int:
+    """The pictures of a task that was graded, as a page: those of a hand-in, or of the class."""
+    from labgrade.core.did_you_mean import look_up
+    from labgrade.reports import html
+    from labgrade.reports.html import pictures
+    from labgrade.review import results
+
+    html.refuse_without()
+    report = results.read(options.results).shown
+    if options.submission is not None:
+        own = {each.name: each for each in report.submissions}
+        report = replace(report, submissions=(look_up(options.submission, own, "submission"),))
+    tasks = {task.id: None for each in report.submissions for task in each.tasks}
+    look_up(name, tasks, "task")
+    target = options.out or f"{name}.html"
+    output.refuse_unwritable(target, "--out")
+    _put(target, pictures.page_of(report, name))
+    return 0
+
+
 def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
-    """A chart of numbers, of kernels under a roof, or of the first two columns of numbers."""
+    """A chart of numbers, of kernels under a roof, of columns of numbers."""
+    from labgrade.reports import html
     from labgrade.reports.html import planes
 
+    html.refuse_without()
     try:
         if path.suffix.lower() == ".npy":
             import numpy as np
 
-            drawn = planes.histogram(np.load(path).ravel().tolist(), step=options.step, salt=path.name)
+            text = planes.by_itself(planes.histogram(np.load(path).ravel().tolist(), step=options.step, salt=path.name))
         else:
-            drawn = _of_table(path, options.peak, options.bandwidth)
-    except (ValueError, OSError, KeyError, TypeError) as error:
+            text = _of_table(path, options.peak, options.bandwidth)
+    except (ValueError, OSError, KeyError, TypeError, ZeroDivisionError) as error:
         message = f"'{path}' can't be drawn: {error}"
         raise UsageError(message) from error
-    text = planes.by_itself(drawn)
-    if target == "-":
-        sys.stdout.write(text)
-        return 0
-    output.write(target, text.rstrip("\n"))
-    print(f"{target}: {len(text):,} characters")  # noqa: T201
+    _put(target, text)
     return 0
 
 
-def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> Markup:
-    from labgrade.reports.html.planes import Point, frontier, roofline
+def _put(target: str, text: str) -> None:
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    output.write(target, text.rstrip("\n"))
+    print(f"{target}: {len(text):,} characters")  # noqa: T201
+
+
+def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
+    """Kernels under a roof, points of two columns, bars of one, with the table for those who don't see them."""
+    from labgrade.reports.html import charts
+    from labgrade.reports.html.planes import Point, by_itself, frontier, roofline
 
     rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     if not rows:
         message = "it has no rows below its head"
         raise ValueError(message)
     first, *columns = rows[0]
+    told = [[f"{name} {value}" for name, value in row.items()] for row in rows]
     if {"flops", "bytes", "seconds"} <= rows[0].keys():
         if not peak or not bandwidth:
             message = "say what the machine can do: --peak FLOPS --bandwidth BYTES"
@@ -102,12 +138,16 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> Markup
             )
             for row in rows
         ]
-        return roofline(points, peak=peak, bandwidths={"memory": bandwidth}, salt=path.name)
-    if len(columns) < 2:  # noqa: PLR2004 - a plane
-        message = "it needs a name and two columns of numbers"
+        return by_itself(roofline(points, peak=peak, bandwidths={"memory": bandwidth}, salt=path.name), told)
+    if not columns:
+        message = "it needs a name and a column of numbers, or two"
         raise ValueError(message)
+    if len(columns) == 1:
+        bars = [charts.Bar(name=row[first], got=float(row[columns[0]]), expected=None, right=True) for row in rows]
+        title = f"{columns[0]} of {len(bars):,} rows"
+        return by_itself(charts.compared(bars, title=title, unit=columns[0], salt=path.name), told)
     points = [Point(name=row[first], x=float(row[columns[0]]), y=float(row[columns[1]])) for row in rows]
-    return frontier(points, x=columns[0], y=columns[1], salt=path.name)
+    return by_itself(frontier(points, x=columns[0], y=columns[1], salt=path.name), told)
 
 
 def title(name: str, nodes: list[graph_picture.Node]) -> str:

@@ -12,6 +12,7 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.review import roster
 from labgrade.spec import course, load
+from labgrade.spec.in_full import slips
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
 from labgrade.values import show
@@ -120,16 +121,36 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
 
 def _slips(found: Course, word: str, console: Console) -> list[str]:
     """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
-    entries = [each for each in found.quantities.entries.values() if each.slip is not None]
+    quantities = found.quantities.entries
+    entries = [each for each in quantities.values() if each.slip is not None]
+    single = slips.single_of(quantities, word)
     of_word = [each for each in entries if each.slip and word in each.slip.of]
-    known = []
+    known = _doubled(single, word, entries, console) if single else []
     for entry in entries:
         slip = cast("SlipNote", entry.slip)
         of = ", ".join(slip.of)
         known.append(f"{entry.name}\n{of} {slip.hint}")
-        if entry in of_word or (not of_word and _holds(word, known[-1])):
+        if entry in of_word or (not of_word and not single and _holds(word, known[-1])):
             console.print(f"[bold]{entry.name}[/]  {entry.description}")
             console.print(f"    of {of}, credit {slip.credit:g}", markup=False, style="dim")
+            console.print(f"    {slip.hint}", markup=False)
+    return known
+
+
+def _doubled(single: str, word: str, entries: list[Entry], console: Console) -> list[str]:
+    """Show the slips of a quantity that is twice as much as another: that one, and what slips make of it, doubled."""
+    console.print(f"[bold]{single}[/]  The value of '{single}', where a multiply-accumulate is two of '{word}'.")
+    console.print(f"    of {word}, credit {slips.SINGLE_CREDIT:g}", markup=False, style="dim")
+    console.print(f"    {slips.SINGLE}", markup=False)
+    known = [f"{single}\n{word} {slips.SINGLE}"]
+    for entry in entries:
+        slip = cast("SlipNote", entry.slip)
+        if single in slip.of and entry.name != word:
+            known.append(f"{entry.name}\n{word} {slip.hint}")
+            console.print(f"[bold]{entry.name}[/]  {entry.description}")
+            console.print(
+                f"    of {word}: doubled, credit {slip.credit:g}; not doubled, as well", markup=False, style="dim"
+            )
             console.print(f"    {slip.hint}", markup=False)
     return known
 

@@ -55,7 +55,8 @@ class Answer:
     code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it. `free`: it
     was read in free text, of which other readings may be possible. `lossy`: in a format that may lose a part of it.
     `unsure`: why it is no value as it was handed in, where `value` is what may be meant; "" for one that is. `others`:
-    what else stands there that may be.
+    what else stands there that may be. `written`: a text as people see it, with addresses and images; "" where the
+    value has all of it.
     """
 
     value: Value
@@ -68,6 +69,7 @@ class Answer:
     lossy: bool = False
     unsure: str = ""
     others: tuple[Value, ...] = ()
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +110,31 @@ class MarkingText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """What was handed in, as points in a plane by their `names`; with a `step` how many numbers (`ys`) lie at `xs`.
+
+    `peak` and `slopes` are roofs, as in a `Picture`. `measured`: the points are of labgrade's own measuring, of data
+    that may be kept back.
+    """
+
+    x: str
+    y: str
+    names: tuple[str, ...] = ()
+    xs: tuple[float, ...] = ()
+    ys: tuple[float, ...] = ()
+    peak: float | None = None
+    slopes: tuple[tuple[str, float], ...] = ()
+    step: float | None = None
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
     """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths.
 
     `seconds`: how long obtaining and judging took. `printed`: what the student's code wrote meanwhile. `rows`: a table
     beside the expected one, which a student may see where the check is `revealed`. `grids`: the tiles that are wrong.
+    `plot`: the answer as points or a histogram.
     `basis`: a digest of what was judged; a person's decision holds while it is the same. `needs`: the checks that it
     needs full credit for. Where one of them waits for a person, `once_met` is the verdict that will count if they find
     it right.
@@ -135,6 +157,7 @@ class Graded:
     needs: tuple[str, ...] = ()
     once_met: Verdict | None = None
     to_mark: MarkingText | None = None
+    plot: Plot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

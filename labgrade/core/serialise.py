@@ -29,6 +29,7 @@ _AS_LISTS = (ComparedRow, Decision, Deduction, MarkingText)  # of their fields' 
 _LEFT_OUT: Mapping[Any, set[str]] = {Verdict: {"rows", "grids"}}
 # Written even where they are empty, as they always were: the digest of what was released covers this text.
 _VERDICT = {"outcome", "credit", "reason", "hint", "facts", "agrees", "notes"}
+_NEWER = {"plot"}  # left out where it is empty, so that what was released before there was such a field stays the same
 # What the modules of these types import for their annotations alone.
 _NAMES = {
     each.__name__: each
@@ -51,7 +52,7 @@ def plain(value: Any) -> Any:
         return {key: plain(each) for key, each in value.items()}
     rare = isinstance(value, Verdict)
     parts = ((name, getattr(value, name)) for name in _kept(kind))
-    found = {name: plain(part) for name, part in parts if part or not rare or name in _VERDICT}
+    found = {name: plain(part) for name, part in parts if part or (name in _VERDICT if rare else name not in _NEWER)}
     return list(found.values()) if isinstance(value, _AS_LISTS) else found
 
 

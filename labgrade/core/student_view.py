@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.verdict import ComparedRow
 
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 STAFF = "a person"  # how a student's report calls the person who decided
@@ -109,11 +110,20 @@ def _shown(check: Graded) -> Graded:
             )
         ),
         decision=check.decision and replace(check.decision, by=STAFF, machine=seen),
-        rows=check.rows if check.revealed else (),
+        rows=check.rows if check.revealed else tuple(_own_cells(check)),
+        plot=check.plot if check.plot is not None and (check.revealed or not check.plot.measured) else None,
         basis="",
         once_met=None,
         to_mark=None,
     )
+
+
+def _own_cells(check: Graded) -> Iterator[ComparedRow]:
+    """The cells that were handed in, each right or not; none where nothing is said of them yet."""
+    if check.verdict.outcome in _WRONG:
+        for row in check.rows:
+            if row.got is not None or row.got_text:
+                yield replace(row, expected=None, expected_text="")
 
 
 def _hidden(check: Graded) -> bool:

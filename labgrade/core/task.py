@@ -259,6 +259,22 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What pages draw of an answer: two columns of its rows as points, or how many of its numbers lie where.
+
+    `slopes` and `peak` are roofs over the points: `slope * x` for each name, and what no `y` exceeds. The rows are
+    `measured` of a file, else those of the answer. With `step` it is a histogram on a grid; 0 is no grid.
+    """
+
+    x: str = ""
+    y: str = ""
+    peak: float | None = None
+    slopes: tuple[tuple[str, float], ...] = ()
+    step: float | None = None
+    measured: QuantityCall | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
 
@@ -282,6 +298,7 @@ class Check:
     needs: tuple[str, ...] = ()
     cases: tuple[SubjectSpec, ...] = ()
     counterexample: Counterexample | None = None
+    picture: Picture | None = None
     mark: Mark | None = None
 
     def sources(self) -> Iterator[Source]:

@@ -12,6 +12,7 @@ from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, MarkerQueue, NotHereError, link, question_of
 from labgrade.desk.sanitise import with_pictures
 from labgrade.desk.wording import PICTURE
+from labgrade.reports.html import pictures
 from labgrade.review import markers
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class Pages:
             passages=self._passages(answers[0], now),
             guessed=page_fields.read_at(answers[0])[1],
             verdict=answers[0].graded.verdict,
+            drawn=pictures.of_check(answers[0].graded, "drawn"),
             lines=page_fields.lines(answers[0], given, typed),
             ruling=ruling,
             comment=_comment(typed, ruling),

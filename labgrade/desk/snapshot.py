@@ -30,6 +30,7 @@ _VERDICTS = "SELECT (SELECT max(id) FROM run), (SELECT count(ended) FROM run), (
 _RUNNING = "SELECT count(*) FROM run WHERE ended IS NULL AND id = (SELECT max(id) FROM run)"
 _DECIDED = "SELECT coalesce(max(number), 0) FROM decisions"
 _EVERY_SECONDS = 5.0  # how often verdicts are read while a run is at work
+_TICK_NS = 50_000_000  # a file that changed so recently may change again and bear the same time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +98,12 @@ class LiveResults:
             now = self._start(results.read(self.folder, self._roster), verdicts)
         elif last != _last(now.decisions):
             now = self._decide(now, decisions.since(self.folder, _last(now.decisions)))
-        self._files = () if running else files
+        recent = max(changed for changed, _, _ in files) > time.time_ns() - _TICK_NS
+        self._files = () if running or recent else files
         self._now = now
         return now
 
-    def _file_stamp(self) -> tuple[object, ...]:
+    def _file_stamp(self) -> tuple[tuple[int, int, int], ...]:
         """What every change of the database, or of who is named, changes."""
         found = []
         for name in (database.NAME, f"{database.NAME}-wal", pseudonyms.FILE):

@@ -54,7 +54,9 @@ _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(10**6, 2**20), "{}, in units of 2^20, read as millions"),
     (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
 )
+_ODD = frozenset({Fraction(4), Fraction(1, 4), Fraction(8), Fraction(1, 8)})  # that nobody makes beside another mistake
 _SCALED = "Only a factor is wrong: look at the unit, and at what is counted several times, or left out as often."
+_TWICE = " counted twice"  # which nobody does who is wrong by a factor besides
 _OF_SEVERAL = ("without one layer", "without another")
 _Slip: TypeAlias = tuple[int, str]
 
@@ -64,18 +66,21 @@ def unexplained(verdict: Verdict) -> bool:
     return verdict.outcome in _WRONG and not (verdict.hint or verdict.agrees or verdict.fits)
 
 
-def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry) -> Verdict:
+def with_explanation(
+    verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry, *, scaled: bool = True
+) -> Verdict:
     """The verdict, with what the number is as its hint; as a fact for staff alone where the check is hidden.
 
     It changes no credit. A verdict that already says something, or agrees as far as was printed, stays as it is.
+    Without `scaled`, only a layer or a type of layers may make the difference.
     """
     check, subject = item.check, item.subject
     if not unexplained(verdict) or not isinstance(value, Number) or subject is None or check.measured:
         return verdict
     truths = list(_truths(item, oracle, quantities))
-    found = explain(value, truths, next(iter(subject.input.shape), 1))
+    found = explain(value, truths, next(iter(subject.input.shape), 1), scaled=scaled)
     if len(found) != 1:
-        return replace(verdict, fits=tuple(found)) if found else verdict
+        return replace(verdict, fits=tuple(found)) if found and scaled else verdict
     said = found[0]
     told = replace(verdict, facts={**verdict.facts, "explained": said})
     if check.hidden:
@@ -177,14 +182,14 @@ class Truth:
     says: str = ""
 
 
-def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> list[str]:
+def explain(got: Number, truths: Sequence[Truth], batch: int = 1, *, scaled: bool = True) -> list[str]:
     """The explanations of a wrong number, such as "equal to the expected value without layer fc"; one is to be told.
 
     `truths`: the expected value first, then other conventions. `batch`: the input's first dimension.
     """
     bases = [_Base(truth) for truth in _distinct(truths)]
-    scales = [(Fraction(1), "{}"), *_SCALES]
-    if batch > 1:
+    scales = [(Fraction(1), "{}"), *(_SCALES if scaled else ())]
+    if scaled and batch > 1 and any(truth.layers for truth in truths):
         scales.append((Fraction(1, batch), f"{{}}, for one of the {batch} samples"))
         scales.append((Fraction(batch), f"{batch} times {{}}, with the batch counted twice"))
     if by_chance(got, len(scales) * sum(len(base.values) for base in bases)):
@@ -196,9 +201,18 @@ def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> list[str]:
             for slip in base.between(low, high):
                 if slip is None:
                     found += [f"{_equal_to(says, base.name)} {each}" for each in _OF_SEVERAL]
-                elif slip or says != "{}":
+                elif _is_likely(slip, scale, says, batch):
                     found.append(_equal_to(says, base.name + slip))
     return found
+
+
+def _is_likely(slip: str, scale: Fraction, says: str, batch: int) -> bool:
+    """Whether somebody who is wrong makes this slip, alone or with this factor besides."""
+    if not slip or scale == 1:
+        return bool(slip) is (scale == 1)
+    if scale in _ODD or scale == batch or slip.endswith(_TWICE):
+        return False
+    return scale != Fraction(1, batch) or "samples" in says
 
 
 def by_chance(got: Number, candidates: int) -> bool:
@@ -251,7 +265,7 @@ def _sums(values: Sequence[int]) -> set[int]:
 def _of_layers(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
     for layer in layers:
         yield -layer.value, f" without layer {layer.name}"
-        yield layer.value, f" with layer {layer.name} counted twice"
+        yield layer.value, f" with layer {layer.name}{_TWICE}"
 
 
 def _of_types(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
@@ -265,7 +279,7 @@ def _of_types(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
     for kind, total in totals.items() if len(totals) > 1 else ():
         if count[kind] > 1 and not _made_otherwise(total, count[kind], values):
             yield -total, f" without its {kind} layers"
-            yield total, f" with its {kind} layers counted twice"
+            yield total, f" with its {kind} layers{_TWICE}"
         others = len(layers) - count[kind]
         alone = len(totals) > 2 and count[kind] > 1  # noqa: PLR2004 - of two types, one alone is without the other
         if alone and not _made_otherwise(whole - total, others, values):

@@ -218,6 +218,35 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recurrent:
+    """A recurrent module that runs in both directions."""
+
+    kind: str = "GRU"
+    layers: int = 1
+
+    def fit(self, shape: Shape) -> Fitted:
+        """For tokens."""
+        if len(shape) != TOKENS:
+            return None
+        step = _step("Recurrent", {"kind": self.kind, "width": shape[-1], "layers": self.layers})
+        return step, (*shape[:-1], 2 * shape[-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Up:
+    """A transposed convolution, which makes an image about twice as large."""
+
+    features: int = 2
+
+    def fit(self, shape: Shape) -> Fitted:
+        """For images."""
+        if len(shape) != IMAGE:
+            return None
+        step = _step("Up", {"channels": shape[1], "features": self.features})
+        return step, (shape[0], self.features, *(2 * size - 1 for size in shape[2:]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tied:
     """Two linear layers of one weight, and a parameter that belongs to no layer."""
 
@@ -239,7 +268,9 @@ class Scaled:
         return (_step("Scaled", {"width": shape[-1]}), shape) if len(shape) == TOKENS else None
 
 
-Wish: TypeAlias = Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention | Tied | Scaled
+Wish: TypeAlias = (
+    Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention | Tied | Scaled | Recurrent | Up
+)
 
 
 def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[Step]:

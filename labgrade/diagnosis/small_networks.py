@@ -20,9 +20,11 @@ from labgrade.diagnosis.random_layers import (
     Linear,
     Plain,
     PoolLayer,
+    Recurrent,
     Scaled,
     Tied,
     Twice,
+    Up,
     program,
 )
 from labgrade.subjects.networks import GENERATED, flat
@@ -159,6 +161,9 @@ _TOKENS = (
     ),
 )
 _ATTENTION = (
+    _Wished(words="recurrent layers", wishes=(Recurrent(layers=2), Linear(outputs=3, bias=True)), shape=(2, 5, 4)),
+    _Wished(words="recurrent layers", wishes=(Recurrent(kind="LSTM"), Linear(outputs=4)), shape=(3, 4, 6)),
+    _Wished(words="transposed convolutions", wishes=(Conv(kernel=(3, 3)), Up(), Linear(outputs=3)), shape=(2, 3, 5, 6)),
     _Wished(words="attention modules", wishes=(Attention(heads=2), Linear(outputs=3)), shape=(2, 5, 4)),
     _Wished(
         words="attention written with products", wishes=(Attention(by_hand=True), Linear(outputs=3)), shape=(2, 5, 4)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import slipped
-from labgrade.diagnosis.explain import by_chance
+from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
+from labgrade.judging.judge import either
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from labgrade.diagnosis.bases import Base
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
+    from labgrade.spec.registry import Registry
     from labgrade.truth.oracle import Oracle
     from labgrade.values import Value
     from labgrade.verdict import ComparedRow, Verdict
 
 _FEWEST_DIGITS = 4
 _FEWEST_ROWS = 2
+_MOST_PAIRS = 2  # that give the same, of which each is told
 _MOST_WORDS, _MOST_TYPES = 2, 3
 
 
@@ -42,10 +45,25 @@ class Means:
     oracle: Oracle
 
 
+def with_cause(
+    verdict: Verdict, value: Value, item: Item, means: Means, bases: Sequence[Base], quantities: Registry
+) -> Verdict:
+    """The verdict with what made the value: a slip, a layer more or less, two likely slips, a factor besides.
+
+    In that order, from what is likelier to what is less so.
+    """
+    verdict = with_slip(verdict, value, item, means, bases)
+    if unexplained(verdict):
+        verdict = with_explanation(verdict, value, item, means.oracle, quantities, scaled=False)
+    if unexplained(verdict):
+        verdict = _with_pair(verdict, value, item, means, bases)
+    return with_explanation(verdict, value, item, means.oracle, quantities) if unexplained(verdict) else verdict
+
+
 def with_slip(
     verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base], *, rows_alone: bool = False
 ) -> Verdict:
-    """The verdict with the sentence of the one slip that gives its value; where several do, staff see which.
+    """The verdict with the sentence of the slip that gives its value, or with those of a few that do.
 
     With `rows_alone` they are known not to hold elsewhere. Where a check is hidden, staff alone see it. It changes no
     credit.
@@ -57,11 +75,34 @@ def with_slip(
     trial = Trial(verdict=verdict, value=value, judging=means.judging, expect=means.expect)
     expected = means.expect(item.check.expected) if item.check.expected is not None else None
     said = [] if rows_alone else _said(replace(trial, expected=expected), answers, means.kind)
-    if len(said) > 1:
-        return replace(verdict, fits=tuple(said))
-    hint = said[0] if said else in_common(verdict.rows, answers[0].get("kinds", {}) if answers else {})
+    hint = either(said) or in_common(verdict.rows, answers[0].get("kinds", {}) if answers and not said else {})
     if not hint:
+        return replace(verdict, fits=tuple(said)) if said else verdict
+    if item.check.hidden:
+        return replace(verdict, facts={**verdict.facts, "explained": hint})
+    return replace(verdict, hint=hint)
+
+
+def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base]) -> Verdict:
+    """The verdict with the sentences of the two likely slips that give its value together."""
+    subject = item.subject
+    if subject is None or subject.handed_in or not isinstance(value, Number | Table):
         return verdict
+    expected = means.expect(item.check.expected) if item.check.expected is not None else None
+    trial = Trial(verdict=verdict, value=value, judging=means.judging, expect=means.expect, expected=expected)
+    answers, others = [], 0
+    for base in bases:
+        try:
+            single = slipped(base, subject, {"most": 1}, means.oracle.value)
+            if pairs := single.get("pairs"):
+                others += _different([single])
+                answers.append(slipped(base, subject, {"among": list(pairs)}, means.oracle.value))
+        except FaultError:  # then there is one explanation less
+            continue
+    said = _said(trial, answers, means.kind, others=others)
+    hint = either(said) if len(said) <= _MOST_PAIRS else ""
+    if not hint:
+        return replace(verdict, fits=tuple(said)) if said else verdict
     if item.check.hidden:
         return replace(verdict, facts={**verdict.facts, "explained": hint})
     return replace(verdict, hint=hint)
@@ -75,19 +116,34 @@ def _answers(bases: Iterable[Base], subject: SubjectSpec, oracle: Oracle) -> Ite
             continue
 
 
-def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType) -> list[str]:
-    """The sentences of the slips that give a value, each once."""
-    value = trial.value
+def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType, *, others: int = 0) -> list[str]:
+    """The sentences of the slips that give a value, each once; of a small number, of likely slips alone.
+
+    `others`: how many slips were tried besides.
+    """
+    value, likely = trial.value, False
     if isinstance(value, Number):
+        likely = by_chance(value, others + _different(answers))
         few = value.digits is not None and value.digits < _FEWEST_DIGITS
-        if few or by_chance(value, sum(len(each["values"]) for each in answers)):
+        if few or (likely and (others or by_chance(value, sum(len(each.get("likely", ())) for each in answers)))):
             return []
     found: dict[str, None] = {}
     for answer in answers:
+        chance = answer.get("by_chance", ()) if isinstance(value, Number) else ()
         for name, plain in answer["values"]:
-            if name and fits(kind, trial, plain):
-                found[answer["says"][name]] = None
+            wanted = name and plain and name not in chance and not (likely and name not in answer.get("likely", ()))
+            if wanted and fits(kind, trial, plain):
+                found[_together([answer["says"][each] for each in name.split("+")])] = None
     return list(found)
+
+
+def _different(answers: Sequence[Mapping[str, Any]]) -> int:
+    """How many values slips come to; most change nothing, or what others change."""
+    return sum(len({plain for _, plain in each["values"] if isinstance(plain, int | float)}) for each in answers)
+
+
+def _together(says: Sequence[str]) -> str:
+    return " And at the same time: ".join(says)
 
 
 def in_common(rows: Sequence[ComparedRow], kinds: Mapping[str, Sequence[str]]) -> str:

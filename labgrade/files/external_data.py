@@ -5,10 +5,17 @@ from __future__ import annotations
 import mmap
 import re
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _BESIDE = (".data", ".bin", ".weight", ".weights", ".pb")
 _MOST_BESIDE = 1000
 _LONGEST_NAME = 250
+_MOST_FIELDS = 100_000  # of one message; what stands behind them is looked at as it is
+_LARGE = 4096
+_GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9  # fields of ModelProto, GraphProto, TensorProto
 _ENTRY = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")  # a key, then its value's length
 
 
@@ -30,7 +37,7 @@ def _named(path: Path) -> list[str]:
         return []
     names: dict[str, None] = {}
     with path.open("rb") as reader, mmap.mmap(reader.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        for entry in _ENTRY.finditer(content):
+        for entry in _entries(content):
             low, high = (*entry[1], 0)[:2]
             length = (low & 0x7F) + (high << 7)
             name = content[entry.end() : entry.end() + min(length, _LONGEST_NAME)].decode(errors="replace")
@@ -40,3 +47,50 @@ def _named(path: Path) -> list[str]:
             if len(names) >= _MOST_BESIDE:
                 break
     return sorted(names)
+
+
+def _entries(content: mmap.mmap) -> Iterator[re.Match[bytes]]:
+    """Where a file speaks of a location. What its large tensors hold is left out: to look there takes a second a GB."""
+    begin = 0
+    for start, end in _payloads(content):
+        yield from _ENTRY.finditer(content, begin, start)
+        begin = end
+    yield from _ENTRY.finditer(content, begin)
+
+
+def _payloads(content: mmap.mmap) -> Iterator[tuple[int, int]]:
+    """Where the large `raw_data` of initializers begin and end, as far as the file is what ONNX files are."""
+    for graph, behind in _fields(content, 0, len(content), _GRAPH):
+        for tensor, end in _fields(content, graph, behind, _INITIALIZER):
+            if end - tensor > _LARGE:
+                yield from _fields(content, tensor, end, _RAW_DATA)
+
+
+def _fields(content: mmap.mmap, at: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+    """Where fields of one number that hold bytes begin and end, of a message in protobuf's wire format."""
+    for _ in range(_MOST_FIELDS):
+        key, begin = _varint(content, at, end)
+        size, behind = _varint(content, begin, end)
+        match key & 7:
+            case 0:
+                at = behind
+            case 1 | 5:
+                at = begin + (8 if key & 7 == 1 else 4)
+            case 2:
+                at = behind + size
+            case _:
+                return
+        if not begin < at <= end:
+            return
+        if key == wanted << 3 | 2:
+            yield behind, at
+
+
+def _varint(content: mmap.mmap, at: int, end: int) -> tuple[int, int]:
+    """A number, and where it ends; beyond `end` where there is none."""
+    value = 0
+    for place, byte in enumerate(content[at : min(at + 10, end)]):
+        value |= (byte & 127) << 7 * place
+        if byte < 128:  # noqa: PLR2004 - the highest bit says that more follows
+            return value, at + place + 1
+    return 0, end + 1

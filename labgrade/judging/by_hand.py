@@ -35,7 +35,7 @@ def to_mark(found: Answered, passages: Callable[[], Iterable[str]]) -> MarkingTe
     """What a person is shown, as text; None where there is nothing. `passages`: in which the answer is looked for."""
     if isinstance(found, NoAnswer) and found.verdict.outcome is not Outcome.MANUAL:
         return None
-    text = _said(found) if isinstance(found, Answer) else ""
+    text = (found.written or _said(found)) if isinstance(found, Answer) else ""
     text = text or "\n\n".join(passages())
     return MarkingText(text=encodable(_cut(text)))
 
@@ -186,7 +186,7 @@ def waiting(item: Item, answer: Answered, obtain: Obtain, expect: Expect) -> Ver
     A number to compare with that was not handed in, or can't be computed, costs no other.
     """
     verdict = answer.verdict if isinstance(answer, NoAnswer) else without_value(Outcome.MANUAL, "")
-    value = answer.value if isinstance(answer, Answer) else None
+    value = (answer.written or answer.value) if isinstance(answer, Answer) else None
     text = {_TEXT: excerpt(value, _TEXT_CHARS)} if isinstance(value, str) else {}
     compared = tuple(_compared(row, item, obtain, expect) for row in item.check.beside)
     return replace(verdict, facts={**verdict.facts, **text}, comparisons=compared)

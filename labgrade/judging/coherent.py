@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.task import LiteralValue
-from labgrade.verdict import Outcome, Verdict, without_value
+from labgrade.verdict import ALL_NUMBERS, Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,8 @@ def _waiting(verdict: Verdict, why: str) -> Verdict:
 
 def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:
     """The files that a right answer, or one that is suggested as right, may be of; None where it may be of any."""
-    suggested = verdict.suggestion.outcome if verdict.suggestion is not None else None
+    said_of = verdict.suggestion
+    suggested = said_of.outcome if said_of is not None and said_of.kind != ALL_NUMBERS else None
     if Outcome.CORRECT not in (verdict.outcome, suggested) or not tells_files(check):
         return None
     said = next((each for each in check.also_right if _why(verdict) == f"right: {each.says}"), None)

@@ -18,7 +18,7 @@ from labgrade.verdict import Outcome, Verdict, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from labgrade.core.results import MarkingText
+    from labgrade.core.results import MarkingText, Plot
     from labgrade.core.task import Check
     from labgrade.judging.items import Item
 
@@ -44,6 +44,7 @@ class Judged:
     origin: str = ""
     basis: str = ""
     to_mark: MarkingText | None = None
+    plot: Plot | None = None
 
 
 def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: float = 0.0) -> Graded:
@@ -61,6 +62,7 @@ def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: flo
         grids=judged.verdict.grids,
         basis=judged.basis,
         to_mark=judged.to_mark,
+        plot=judged.plot,
         printed=encodable(printed),
         seconds=seconds,
     )
@@ -68,7 +70,8 @@ def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: flo
 
 def waiting(graded: Graded, first: Verdict) -> Graded:
     """An item that waits for a person's look at another check: `once_met` is the verdict that will count then."""
-    return replace(graded, verdict=first, answer_from="", once_met=graded.verdict, rows=(), grids=(), printed="")
+    untold: dict[str, Any] = {"answer_from": "", "rows": (), "grids": (), "printed": "", "plot": None}
+    return replace(graded, verdict=first, once_met=graded.verdict, **untold)
 
 
 def with_points(graded: Graded, item: Item) -> Graded:
@@ -89,7 +92,6 @@ def with_points(graded: Graded, item: Item) -> Graded:
         once_met=once_met,
         hidden=item.check.hidden,
         bonus=item.check.bonus,
-        rows=graded.rows if item.check.reveal else (),
         revealed=item.check.reveal,
         needs=item.check.needs,
         to_mark=shown,

@@ -77,6 +77,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         return speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
         verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
+        verdict = verdict if computed or verdict.hint else replace(verdict, hint=either(verdict.fits))
     for bounds in check.partly:
         if isinstance(answer, Number) and _within(answer.written, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
@@ -263,6 +264,15 @@ def with_measured(verdict: Verdict, call: QuantityCall, what: str) -> Verdict:
     plain = {key: value for key, value in call.parameters.items() if isinstance(value, str | int | float)}
     chosen = "".join(f", {key} {value}" for key, value in plain.items())
     return replace(verdict, notes=(*verdict.notes, f"measured of the file{chosen}: {what}"))
+
+
+def either(says: Sequence[str]) -> str:
+    """What known mistakes that give the same say, where they are few enough to be read; else nothing."""
+    different = list(dict.fromkeys(says))
+    if len(different) > _MOST_ALIKE:
+        return ""
+    numbered = (f"({at}) {each}" for at, each in enumerate(different, 1))
+    return f"One of these, which give the same here: {' '.join(numbered)}" if len(different) > 1 else "".join(different)
 
 
 def _one_of(fitting: Sequence[Alternative], answer: Value, verdict: Verdict) -> Verdict:

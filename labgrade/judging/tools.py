@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
-from labgrade.values import Number
+from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, partial
 
 if TYPE_CHECKING:
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from labgrade.judging.items import Item
     from labgrade.spec.registry import Registry
     from labgrade.truth.oracle import Oracle
-    from labgrade.values import Value
+    from labgrade.values import Row, Value
     from labgrade.verdict import Verdict
 
 TOOL_SLIPS = "_tool_slips"
 _FEWEST_DIGITS = 3
+_FEWEST_ROWS = 2  # that are wrong, so that no single one is taken for a tool's
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 
 
@@ -36,16 +37,45 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
     It earns what the spec gives for a tool's number, by its share of the work. Students see amounts only where they see
     the right value, too.
     """
-    if verdict.outcome not in _WRONG or verdict.agrees or not isinstance(value, Number):
+    if verdict.outcome not in _WRONG or verdict.agrees or not isinstance(value, Number | Table):
         return verdict
     call = _asked(item.check, quantities)
     if call is None or item.subject is None or item.subject.handed_in or item.check.measured:
         return verdict
     try:
-        found = [each for each in _given(call, item, oracle) if _fits(value, each["value"])]
+        given = list(_given(call, item, oracle))
+        if isinstance(value, Table):
+            return _with_table(verdict, value, given, item.check)
+        found = [each for each in given if _fits(value, each["value"])]
     except FaultError:  # then there is one explanation less
         return verdict
     return _said(verdict, found[0], item.check) if len(found) == 1 else verdict
+
+
+def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]], check: Check) -> Verdict:
+    """The verdict on a table of which each row is a tool's, with the tools and what they do otherwise as its hint."""
+    if verdict.hint or check.hidden:
+        return verdict
+    right = {row.name for row in verdict.rows if row.right}
+    for each in given:
+        known = {name: row["value"] for row in each["rows"] for name in row["names"]}
+        cells = [(row.name, _only(row)) for row in value.rows]
+        if all(name in known and cell is not None and _same(cell, known[name]) for name, cell in cells):
+            wrong = {row.name for row in verdict.rows if not row.right and row.got is not None} - right
+            others = wrong - {row.name for row in verdict.rows if row.expected is not None}
+            says = each["all" if others else "layers"]
+            return replace(verdict, hint=says, fits=()) if len(wrong) >= _FEWEST_ROWS and says else verdict
+    return verdict
+
+
+def _only(row: Row) -> Number | None:
+    """The only number of a row."""
+    numbers = [cell for cell in row.cells.values() if isinstance(cell, Number)]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _same(cell: Number, given: int) -> bool:
+    return abs(cell.value - given) <= cell.half_unit
 
 
 def _asked(check: Check, quantities: Registry) -> QuantityCall | None:

@@ -225,7 +225,12 @@ class VerdictParts:
         check = item.check
         named = {
             each.quantity
-            for each in (check.measured, *check.sources(), *(row.expected for row in check.beside))
+            for each in (
+                check.measured,
+                check.picture and check.picture.measured,
+                *check.sources(),
+                *(row.expected for row in check.beside),
+            )
             if isinstance(each, QuantityCall)
         }
         named |= {call.quantity for call, _ in companions(item, self._course.quantities)}

@@ -12,6 +12,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.points import totals
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.serialise import from_plain
+from labgrade.core.serialise import plain as as_plain
 from labgrade.core.text import for_json
 from labgrade.reports import summary
 
@@ -103,6 +104,7 @@ def _check(check: Graded) -> dict[str, Plain]:
         "revealed": check.revealed,
         "rows": [{**asdict(row), "got": _short(row.got), "expected": _short(row.expected)} for row in check.rows],
         "grids": [_grid(grid) for grid in check.grids],
+        **({} if check.plot is None else {"plot": as_plain(check.plot)}),
         "decision": _decision(check),
         **_parts(said, verdict),
     }

@@ -15,35 +15,20 @@ from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.texts.beside import claimed_by
-from labgrade.judging.texts.by_order import by_order, names_any
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import (
-    TOLD_APART,
     choose_shape,
     count_listed,
-    holds_values,
-    in_order,
     left_open,
-    may_be_table,
-    names_rows,
-    saying,
-    says_something,
     unfilled,
 )
-from labgrade.judging.texts.choose_rows import rows_by_name
 from labgrade.judging.texts.decide import Decision
 from labgrade.judging.texts.evidence import NUMBERS, WantedNumber, is_one, numbers_of
-from labgrade.judging.texts.in_sight import table_in_sight
-from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unexpected import unexpected
 from labgrade.judging.texts.unread import (
-    and_others,
-    as_table,
     first_number,
-    holds_rows,
     in_words,
     is_open,
-    left_to_person,
     merged,
     only_suggested,
     own_lines,
@@ -53,8 +38,9 @@ from labgrade.judging.texts.unread import (
     right_in_other_words,
     unread,
 )
-from labgrade.values import Number, Table, show
-from labgrade.verdict import OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
+from labgrade.run.free_tables import FreeTable, is_table
+from labgrade.values import Number, show
+from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +49,6 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Alternative, Check, Source, Task
-    from labgrade.judging.texts.choose_rows import RowsFound
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of rows found by their names: with fewer of them right, these may be others
@@ -109,13 +94,18 @@ class FreeText:
             return self._unexpected(answer, as_it_is, lines)
         if is_one(self._wanted.type):
             return self._number(answer, as_it_is, lines, told=told)
-        if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
-            return self._rows(answer, as_it_is, lines)
+        if is_table(self._wanted.type):
+            return self._table().verdict(answer, as_it_is, lines, told=told)
         if self._wanted.type == "shape" and isinstance(answer, NoAnswer):
             return self._shape(as_it_is, lines)
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
             return printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
+
+    def _table(self) -> FreeTable:
+        return FreeTable(
+            self._reader, self._submission, self._wanted, self._check, self._judged, self._expect, self._taken()
+        )
 
     def _may_be_told(self, verdict: Verdict) -> bool:
         """Whether an answer that is missing may stand in a text: tensors and files don't."""
@@ -132,24 +122,28 @@ class FreeText:
         numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, told, told=True)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
-        found = found if numbered else in_words(wanted, found, missing, told)
+        named = numbered and (not told or any(line.told for line in told))
+        found = found if named else in_words(wanted, found, missing, told)
+        if numbered and not named and (found.verdict.suggestion or found.verdict).credit < 1:
+            found = missing  # what is wrong is of the tasks that the report names
         if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
             return only_suggested(found, task) if numbered and found.verdict.credit < 1 else found
-        if not any(line.pieces for line in lines) and (evident := self._evident(missing, path)) is not None:
+        tabular = is_table(self._wanted.type)
+        if (tabular or not any(line.pieces for line in lines)) and (
+            evident := self._evident(missing, path)
+        ) is not None:
             return evident
         words = (form.after or "" for each in self._task.answers.values() for form in text_forms(each))
         given = (self._task.statement, self._task.title, *words)
         own = own_lines(wanted, (*lines, *told), given, self._task.title)
-        if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
-            table = as_table(self._expect(self._check.expected)) if self._check.expected else None
-            held = own if table is not None and holds_rows(own, table) else []
-            return merged(missing, unread(task, held, _TABLE_HINT)) if held else missing
+        if tabular:
+            return self._table().if_missing(missing, own, task)
         among = right_among(wanted, own) if own and self._check.expected and is_one(self._wanted.type) else None
         among = among or (None if numbered else right_in_other_words(wanted, told))
         if among is not None:
             return merged(missing, among)
         at = own if numbered or lines else []
-        beside = [line for line in self._report() if line not in lines] if at and is_one(self._wanted.type) else []
+        beside = [line for line in self._around(path) if line not in lines] if at and is_one(self._wanted.type) else []
         if (elsewhere := right_in_other_words(wanted, beside)) is not None:
             return merged(missing, elsewhere)
         at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
@@ -160,7 +154,7 @@ class FreeText:
 
         Else MANUAL with what is right as a suggestion, and nothing of what is wrong: it may be of another task.
         """
-        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_around(path, self._about)) if path else ()
+        lines = self._around(path)
         if not any(line.pieces for line in lines):
             return None
         found = self._read(NoAnswer(verdict=missing.verdict, free=True), missing, lines, told=True)
@@ -168,6 +162,10 @@ class FreeText:
         if found.verdict.credit == 1 or (said is not None and said.credit == 1):
             return found
         return None
+
+    def _around(self, path: tuple[str, ...]) -> tuple[Line, ...]:
+        """The lines of the report that are in no task's section."""
+        return tuple(self._reader.ask(self._submission, ask_around(path, self._about))) if path else ()
 
     def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
@@ -268,111 +266,10 @@ class FreeText:
     def _unexpected(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         """Of a check that expects no value: the verdict, or that a person has to look."""
         if isinstance(self._wanted.type, TableType):
-            return self._no_rows(answer, as_it_is, lines)
+            return self._table().no_rows(answer, as_it_is, lines)
         if self._check.bonus or self._wanted.type not in NUMBERS:
             return as_it_is
         return unexpected(self._number_wanted((), ()), answer, as_it_is, lines)
-
-    def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        source = self._check.expected
-        expected = as_table(self._expect(source)) if source is not None else None
-        answer, as_it_is = self._without_other_answers(answer, as_it_is)
-        if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
-            return by_order(answer, as_it_is)
-        if as_it_is.verdict.credit == 1:
-            return as_it_is
-        kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
-        if (
-            isinstance(answer, Answer)
-            and expected is not None
-            and not (as_it_is.verdict.credit or names_any(answer, expected))
-        ):
-            outcome = Outcome.MISSING if self._check.bonus else Outcome.MANUAL
-            waits = without_value(outcome, f"the table at {answer.origin} names no row that is asked for")
-            answer, as_it_is = NoAnswer(verdict=waits, free=True), replace(as_it_is, verdict=waits)
-        own = answer.value if isinstance(answer, Answer) and isinstance(answer.value, Table) else None
-        if own and not as_it_is.verdict.credit:
-            as_it_is = replace(as_it_is, verdict=table_in_sight(self._judged, own, as_it_is.verdict, lines))
-            if as_it_is.verdict.outcome is Outcome.MANUAL:
-                return as_it_is
-        found = rows_by_name(kind, expected, lines) if expected is not None else None
-        read = self._no_rows(answer, as_it_is, lines) if found is None else self._named(found, answer, as_it_is, lines)
-        if own and expected and read.verdict.outcome is Outcome.PARTIAL and is_of_others(own, expected):
-            return left_to_person(read, _OTHER_TABLE, OTHER_ROWS)
-        return read
-
-    def _named(self, found: RowsFound, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """What the rows come to that were found by their names: as sure as they are."""
-        value: Value = found.table
-        if self._wanted.type == "histogram":
-            value = {row.name: count for row in found.table.rows if isinstance(count := row.cells["count"], Number)}
-        verdict = self._judged(value)
-        if verdict.credit <= as_it_is.verdict.credit and isinstance(answer, Answer):
-            return as_it_is
-        mostly = verdict.credit >= _MOSTLY and len(found.table.rows) > 1 and isinstance(answer, NoAnswer)
-        if (verdict.credit == 1 and not found.rival) or (found.sure and (verdict.credit == 1 or mostly)):
-            note = f"the rows were found by their names, from {found.place} on"
-            return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=found.place)
-        if not verdict.credit:
-            return self._no_rows(answer, as_it_is, lines)
-        why = f"rows by their names, from {found.place} on: {verdict.reason or 'all are right'}"
-        read = Choice(verdict=replace(verdict, reason=why), place=found.place)
-        choice = left_to_person(read, "the table could not be read for certain", "rows by their names", _TABLE_HINT)
-        if found.rival and verdict.outcome is Outcome.CORRECT:
-            choice = replace(choice, verdict=replace(choice.verdict, suggestion=None))
-        return merged(as_it_is, choice)
-
-    def _without_other_answers(self, answer: Answered, as_it_is: Choice) -> tuple[Answered, Choice]:
-        """A table without rows that are other answers of the task, which go on below it: `Different types: 6`."""
-        if not isinstance(answer, Answer) or not isinstance(answer.value, Table):
-            return answer, as_it_is
-        others = [form.after.lower().split() for form in self._forms_beside(alike=False) if form.after]
-        named = [(row, row.name.lower().split()) for row in answer.value.rows]
-        rows = tuple(row for row, name in named if not any(name == other[: len(name)] for other in others))
-        if len(rows) == len(named):
-            return answer, as_it_is
-        value = replace(answer.value, rows=rows)
-        verdict = self._judged(value)
-        better = verdict.credit >= as_it_is.verdict.credit
-        return (replace(answer, value=value), replace(as_it_is, verdict=verdict)) if better else (answer, as_it_is)
-
-    def _no_rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """MANUAL where two lines with values of the table's kinds belong to no answer, or some say what is expected."""
-        if self._check.bonus or isinstance(answer, Answer) or as_it_is.verdict.outcome is Outcome.MANUAL:
-            return as_it_is
-        kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
-        shapes, taken = "shape" in kind.columns.values(), self._taken()
-        decimals = shapes or "number" in kind.columns.values()
-        left = [line for line in lines if holds_values(line, taken, shapes=shapes, decimals=decimals)]
-        left = left or [line for line in lines if names_rows(line, shapes=shapes) or (line.terms and not line.quoted)]
-        by_numbers, by_names = self._expected_among(lines)
-        if not may_be_table(left, taken, shapes=shapes, decimals=decimals):
-            left = by_numbers or by_names
-        if not left:
-            return as_it_is
-        tensors = printed_tensors(lines, "none of them says its shape")
-        if tensors is not None and not any(isinstance(piece.value, tuple) for line in left for piece in line.pieces):
-            return merged(as_it_is, tensors)
-        refused = as_it_is.verdict.reason if as_it_is.verdict.outcome is Outcome.INCORRECT else ""
-        reason = refused or f"no table could be read; values stand on {left[0].place}{and_others(len(left) - 1)}"
-        waits = without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT)
-        if by_numbers:
-            place = by_numbers[0].place
-            why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
-            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind="all numbers")
-            waits = replace(waits, suggestion=said)
-        return merged(as_it_is, Choice(verdict=waits, place=left[0].place))
-
-    def _expected_among(self, lines: tuple[Line, ...]) -> tuple[list[Line], list[Line]]:
-        """The lines that say all numbers of the table that is expected, and all names of its rows, three at least."""
-        source = self._check.expected
-        expected = as_table(self._expect(source)) if source is not None else None
-        if expected is None:
-            return [], []
-        numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
-        names = {row.name for row in expected.rows if not row.optional and says_something(row)}
-        by_numbers = saying(lines, {each for each in numbers if each >= TOLD_APART})
-        return by_numbers if in_order(lines, expected) else [], saying(lines, names)
 
     def _words_beside(self) -> tuple[str, ...]:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""
@@ -395,5 +292,3 @@ class FreeText:
 
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
-_OTHER_TABLE = "the table may be of something else: it names one of the rows that are asked for, beside others"
-_TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"

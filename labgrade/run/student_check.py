@@ -24,6 +24,7 @@ from labgrade.reports import terminal
 from labgrade.reports.summary import missing_task
 from labgrade.review import roster
 from labgrade.review.groups import drawn_as
+from labgrade.run import what_was_read
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import FIRST_LOOK, NotYetError, Patience
@@ -53,6 +54,7 @@ class CheckOptions(Protocol):
     torch_home: Path | None
     json: str | None
     html: str | None
+    read: bool
     drawn_as: str
 
 
@@ -65,13 +67,14 @@ WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 class Checked:
     """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known.
 
-    `lines`: how many were printed before.
+    `lines`: how many were printed before. `read`: what was read of a report, where that was asked for.
     """
 
     report: Report
     broken: list[SpecFinding]
     stopped: bool
     lines: int
+    read: list[str] = field(default_factory=list)
 
 
 def run(options: CheckOptions, memory: Memory) -> Checked:
@@ -81,7 +84,7 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
     tasks = [public_task(read.task) for read in specs if read.task is not None]
     broken = [finding for read in specs for finding in read.findings]
-    fresh = bool(options.json or options.html)
+    fresh = bool(options.json or options.html or options.read)
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
         Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader,
@@ -95,6 +98,8 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
         # To say what protects starts a server that nothing else may need, and here the code is one's own.
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
         reports = with_causes(tasks, each.reports, who)
+        seen = [student_view.task_for_student(each) for each in reports] if options.read else []
+        read = what_was_read.told(grader.reader, tasks, seen, who) if options.read else []
     graded = SubmissionReport(name=who.name, tasks=tuple(reports), remarks=who.refused)
     report = student_view.for_student(Report(submissions=(graded,), notes=notes))
     if not options.task:
@@ -104,7 +109,7 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
         report = replace(report, labs=load.lab_texts(found.specs), at=now)
     if not (fresh or broken or stopped):
         memory.keep(report, state)
-    return Checked(report, broken, stopped, shown.lines)
+    return Checked(report, broken, stopped, shown.lines, read)
 
 
 @dataclass

@@ -20,10 +20,10 @@ from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.fitting import typed
-from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
-from labgrade.diagnosis.stated import Means, with_slip
+from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
+from labgrade.diagnosis.stated import Means, with_cause, with_slip
 from labgrade.files.cache import missing
-from labgrade.judging import by_hand
+from labgrade.judging import by_hand, plots
 from labgrade.judging.coherent import of_one_file, tells_files
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded, waiting, with_points
 from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
@@ -36,14 +36,14 @@ from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, with_case
-from labgrade.values import Number
+from labgrade.values import Artifact, Number
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
 
-    from labgrade.core.results import Answered, Graded, Submission
+    from labgrade.core.results import Answered, Graded, Plot, Submission
     from labgrade.core.task import Alternative, Check, Counterexample, Limits, LiteralValue, Source, SubjectSpec, Task
     from labgrade.judging.graded_items import Book
     from labgrade.judging.items import Item
@@ -211,8 +211,23 @@ class TaskGrading:
             waits = NoAnswer(verdict=verdict) if verdict.outcome is Outcome.MANUAL and not check.by_hand else answer
             shown = by_hand.to_mark(waits, partial(self._passages, check.answer))
         if isinstance(answer, Answer) and isinstance(answer.value, str):
-            basis = by_hand.text_digest(answer.value)
-        return Judged(verdict=verdict, origin=origin, basis=basis, to_mark=shown)
+            basis = by_hand.text_digest(answer.written or answer.value)
+        return Judged(verdict=verdict, origin=origin, basis=basis, to_mark=shown, plot=self._plot(item, answer))
+
+    def _plot(self, item: Item, answer: Answered) -> Plot | None:
+        """What pages draw of an answer. What can't be drawn costs nothing."""
+        picture = item.check.picture
+        if picture is None or not isinstance(answer, Answer):
+            return None
+        try:
+            if picture.measured is None:
+                return plots.of_value(picture, answer.value)
+            if not isinstance(answer.value, Artifact):
+                return None
+            found = measured(self._grader, self.task, picture.measured, item.subject, answer.value)
+            return plots.of_measured(picture, found)
+        except (FaultError, UnfitError, ValueError, TypeError, OverflowError):
+            return None
 
     def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, or a better one where the text holds what the spec's words did not lead to."""
@@ -255,16 +270,16 @@ class TaskGrading:
         if not unexplained(verdict) or item.check.measured:
             return verdict
         refuted = computed and self._diagnoser.refutes(item)
-        if not refuted:
-            verdict = with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
-        if not unexplained(verdict) or (refuted and isinstance(value, Number)):
+        if refuted and isinstance(value, Number):
             return verdict
         judging, expect = self._judging(item.check, item.subject)
         kind = self.task.answers[item.check.answer].type
-        bases = bases_of(item.check, self._grader.course.quantities)
-        means = Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
-        refuted = refuted or (computed and self._diagnoser.right_elsewhere(item))
-        return with_slip(verdict, value, item, means, bases, rows_alone=refuted)
+        oracle, quantities = self._grader.oracle, self._grader.course.quantities
+        bases, means = bases_of(item.check, quantities), Means(kind=kind, judging=judging, expect=expect, oracle=oracle)
+        if refuted or (computed and self._diagnoser.right_elsewhere(item)):
+            verdict = with_slip(verdict, value, item, means, bases, rows_alone=True)
+            return verdict if refuted else with_explanation(verdict, value, item, oracle, quantities)
+        return with_cause(verdict, value, item, means, bases, quantities)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
@@ -376,7 +391,7 @@ class TaskGrading:
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
         wanted = self.task.answers[name]
-        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages(wanted.type, wanted.forms))
+        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages("text", wanted.forms))
         return found
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:

@@ -271,13 +271,14 @@ class Runner:
         The status is `returned` with plain data; `refused` with the message of a ValueError that the function raised,
         which is the student's (a file that is no model); `timeout` or `memory`; and `fault` for anything else.
         """
+        file = request.file.resolve()
+        server = alone(str(file.parent)) if request.alone else str(file.parent)
 
         def lay(folder: Path) -> None:
             working_copy.make_folders(folder)
             itself = {} if request.parts else {request.artifact.name: request.artifact}
-            working_copy.place({**itself, **request.beside}, folder)
+            working_copy.place({**itself, **request.beside}, folder, link=self._servers.may_link(server))
 
-        file = request.file.resolve()
         arguments = {
             "file": str(file),
             "function": request.function,
@@ -286,7 +287,6 @@ class Runner:
             "several": [[name, dict(parameters)] for name, parameters in request.several],
             "parts": {name: list(places) for name, places in request.parts.items()},
         }
-        server = alone(str(file.parent)) if request.alone else str(file.parent)
         job = Job(kind="measure", server=server, lay=lay, limits=request.limits, arguments=arguments)
         return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
 

@@ -72,6 +72,12 @@ POINTS = Kind({"type": "number", "minimum": 0, "maximum": 1_000_000}, as_credit)
 SHARE = Kind({"type": "number", "minimum": 0, "maximum": 1}, as_credit)
 BOUND = Kind({"type": "number"}, as_credit)
 IDS = Kind({"type": "array", "items": ID.schema}, tuple)
+NUMBER = Kind({"type": "number", "exclusiveMinimum": 0}, float)
+NUMBERS = Kind(
+    {"type": "object", "minProperties": 1, "additionalProperties": NUMBER.schema},
+    lambda data: tuple((name, float(value)) for name, value in data.items()),
+)
+STEP = Kind({"type": "number", "minimum": 0}, float)
 SEED = Kind({"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}, int)  # what torch.manual_seed takes
 WHOLE = Kind({"type": "integer", "minimum": 1, "maximum": (1 << 31) - 1}, int)
 SHAPE = Kind(

@@ -22,6 +22,7 @@ from labgrade.core.task import (
     InputSpec,
     Limits,
     LiteralValue,
+    Picture,
     QuantityCall,
     RangeCredit,
     SubjectSpec,
@@ -131,6 +132,12 @@ _CHECK = (
         for_people=True,
     ),
     Word(
+        "picture",
+        OTHERS,
+        "What pages draw of the answer: `{x: n, y: gflops}`, two columns as points, with roofs if they are said; or "
+        "`{step: 1}`, how many of its numbers lie where. A table that is not right is drawn as bars without this.",
+    ),
+    Word(
         "needs",
         IDS,
         "SKIPPED, with no points, while these checks have less than full credit; a visible check can't need a "
@@ -159,7 +166,7 @@ _CHECK = (
         "on which the answer is wrong.",
     ),
 )
-_ALONE = ("by_hand", "beside", "again")  # what is not asked again
+_ALONE = ("by_hand", "beside", "again", "picture")  # what is not asked again
 SUBJECT_WORDS = tuple(word.name for word in _SUBJECT)
 
 # By what holds them: the dataclass that they become, or a name where that has them, too.
@@ -320,6 +327,18 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("at_least", BOUND, "This or more."),
         Word("at_most", BOUND, "This or less."),
     ),
+    Picture: (
+        Word("x", TEXT, "The column along which the points stand; of sizes, small ones are better."),
+        Word("y", TEXT, "The column that says how high they stand; large ones are better."),
+        Word("peak", kinds.NUMBER, "What no `y` exceeds, in its unit: a roof."),
+        Word(
+            "slopes",
+            kinds.NUMBERS,
+            "Further roofs by name: `{memory: 33.3}` is 33.3 times `x`, what a memory allows.",
+        ),
+        Word("step", kinds.STEP, "A histogram of all numbers, with lines at multiples of this; 0 draws no lines."),
+        Word("measured", ref("quantity"), "For a file: a quantity that gives the two columns, as a dict or rows."),
+    ),
     Criterion: (
         Word("points", POINTS, "What it is worth.", required=True),
         Word("for", TEXT, "What the points of this line are for.", required=True, field="what"),
@@ -391,6 +410,8 @@ def for_people(holder: type) -> set[str]:
 def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
     """A check's data as students are given it."""
     staff = {word.name for word in WORDS[Check] if word.for_staff}
+    if "measured" in data.get("picture", {}):  # by a quantity that a kit may not have, of data that it must not
+        staff.add("picture")
     return {name: value for name, value in data.items() if name not in staff}
 
 

@@ -29,6 +29,7 @@ from labgrade.core.task import (
     InputSpec,
     Limits,
     LiteralValue,
+    Picture,
     QuantityCall,
     RangeCredit,
     RunForm,
@@ -234,8 +235,13 @@ class _Parser:
             counterexample=Counterexample(**language.fields(Counterexample, data["counterexample"]))
             if "counterexample" in data
             else None,
+            picture=self._picture(data["picture"], (*here, "picture")) if "picture" in data else None,
             mark=self.loaded.mark(here),
         )
+
+    def _picture(self, data: Any, here: yaml.Path) -> Picture:
+        measured = self._quantity(data["measured"], (*here, "measured")) if "measured" in data else None
+        return Picture(**language.fields(Picture, data), measured=measured)
 
     def _beside(self, data: Any, main: Mapping[str, Any], here: yaml.Path) -> Comparison:
         own = {name: data[name] for name in language.SUBJECT_WORDS if name in data}

@@ -105,7 +105,8 @@ class Entry:
     def imports(self, library: str, read: dict[Path, list[Path]] | None = None) -> bool:
         """Whether the function's file, or what that imports from the same folder, ever imports a library."""
         wanted = re.compile(rf"^[ \t]*(?:import|from)[ \t]+{library}\b", re.MULTILINE)
-        return any(wanted.search(_TYPING.sub("", file.read_text(encoding="utf-8"))) for file in self.sources(read))
+        texts = (file.read_text(encoding="utf-8") for file in self.sources(read))
+        return any(library in text and wanted.search(_TYPING.sub("", text)) for text in texts)
 
     def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
         """The files that the function depends on: its own, and those of the same folder that it imports.
@@ -356,11 +357,12 @@ def _imported(path: Path) -> Iterator[Path]:
     for level, name in _relative_imports(path.read_bytes()):
         stem = path.parents[level - 1] / name.replace(".", "/")
         yield stem.with_suffix(".py")
-        yield from stem.glob("**/*.py")
+        if stem.is_dir():
+            yield from stem.glob("**/*.py")
 
 
 _RELATIVE = re.compile(
-    r"\bfrom[\s\\]*(?P<level>\.+)[\s\\]*(?P<module>[\w.]*)[\s\\]*\bimport\b"
+    r"from(?<=\bfrom)[\s\\]*(?P<level>\.+)[\s\\]*(?P<module>[\w.]*)[\s\\]*\bimport\b"
     r"(?P<names>[\s\\]*\((?:[^)#]|#[^\n]*)*\)|(?:\\\r?\n|[^\n;])*)"
 )
 

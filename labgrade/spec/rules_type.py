@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.did_you_mean import did_you_mean, offer
 from labgrade.core.errors import SpecFinding
-from labgrade.core.task import SCALAR_KINDS
+from labgrade.core.task import ARTIFACT_KINDS, SCALAR_KINDS
 from labgrade.spec.data import NUMBERS, checks, is_number, listed, mapping, rows, sources
 from labgrade.spec.registry import COLUMN
 
@@ -58,6 +58,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
             *_time(check, kind, path),
             *_checker(check, kind, course, path),
             *_columns(check, mapping(data.get("answers")), course, path),
+            *_picture(check, mapping(data.get("answers")), course, path),
             *_quantities(check, kind, course, path),
             *_ranges(check, path),
             *_answers(check, mapping(data.get("answers")), path),
@@ -146,6 +147,35 @@ def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
                     yield place, f"the table has no column '{column}'{offer(str(column), numbers)}"
                 elif column is not None and column not in numbers:
                     yield place, f"the column '{column}' holds no numbers{offer('', numbers)}"
+
+
+def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:
+    """A picture is of two columns that there are, or of numbers on a grid, and shows nothing that is hidden."""
+    drawn, place = mapping(check.get("picture")), (*path, "picture")
+    if not drawn:
+        return
+    if check.get("hidden") is True:
+        yield place, "a hidden check draws nothing, as students see its pictures; take out 'picture' or 'hidden'"
+    if check.get("cases"):
+        yield place, "a check with 'cases' has many answers, and a picture is of one: put it at a check without"
+    if ("step" in drawn) == ("x" in drawn or "y" in drawn) or ("x" in drawn) != ("y" in drawn):
+        yield place, "a picture has two columns, '{x: n, y: gflops}', or a 'step', '{step: 1}', and not both"
+        return
+    kind = mapping(answers.get(str(check.get("answer")))).get("type")
+    measured = mapping(drawn.get("measured"))
+    if "step" in drawn or measured:
+        if measured and not (isinstance(kind, str) and kind in ARTIFACT_KINDS):
+            yield (*place, "measured"), "'measured' is for an answer that is a file, and this one is none"
+        if measured.get("quantity") not in (None, *course.quantities.entries):
+            name, known = str(measured["quantity"]), course.quantities.entries
+            yield (*place, "measured", "quantity"), f"there is no '{name}'{did_you_mean(name, known)}"
+        return
+    columns = mapping(mapping(mapping(kind).get("table")).get("columns"))
+    numbers = [column for column, of in columns.items() if of in NUMBERS]
+    for axis in ("x", "y"):
+        named = drawn[axis]
+        if named not in numbers:
+            yield (*place, axis), f"the answer has no column of numbers '{named}'{offer(str(named), numbers)}"
 
 
 def _taken(annotation: str) -> frozenset[str]:

@@ -25,6 +25,7 @@ from labgrade.core.task import (
     InputSpec,
     Limits,
     LiteralValue,
+    Picture,
     QuantityCall,
     RangeCredit,
     RunForm,
@@ -279,6 +280,7 @@ def _check(quantities: Registry) -> Schema:
     }
     by_hand = _list(_object("a line of the rubric", Criterion))
     again = _object("an 'again'", "again", **made)
+    made["picture"] = _object("a picture", Picture)
     return _object(
         "a check", Check, by_hand=by_hand, beside=_list({"$ref": "#/$defs/beside"}), again=_list(again), **made
     )

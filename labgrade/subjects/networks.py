@@ -76,6 +76,22 @@ OWN: Mapping[str, str] = {
     def forward(self, x):
         return self.attention(x, x, x, need_weights=False)[0]
 """,
+    "Recurrent": """class Recurrent(nn.Module):
+    def __init__(self, kind, width, layers):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(width, width, layers, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+""",
+    "Up": """class Up(nn.Module):
+    def __init__(self, channels, features):
+        super().__init__()
+        self.up = nn.ConvTranspose2d(channels, features, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        return self.up(x)
+""",
     "Tied": """class Tied(nn.Module):
     def __init__(self, width, classes):
         super().__init__()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labgrade.core.task import QuantityCall, SubjectSpec
-    from labgrade.spec.registry import Registry
+    from labgrade.spec.registry import Entry, Registry
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
 _EXPORTERS = (*_LIBRARIES, "onnxscript")
@@ -47,6 +47,8 @@ _KEYS = 1024  # of values asked for: those of a lab's specs, and a submission's 
 _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to compute those of a fresh input 100
 
 
+# What a quantity of a network says, or what it imports: the network's module is had in no other way.
+_NEEDS_TORCH = re.compile(rb"torch|\bon_meta\b|\bwith_weights\b")
 # What the machine lacked at that time, as Python, the system and torch say it.
 _TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
 
@@ -78,6 +80,8 @@ class Oracle:
         self._known: dict[str, Any] = {}
         self._at_hand: OrderedDict[str, dict[str, NDArray[Any]]] = OrderedDict()  # those used last, unpacked
         self._worker: subprocess.Popen[bytes] | Borrowed | None = None
+        self._is_light = False  # it was started without torch, and where it could have been borrowed with it
+        self._of_networks: dict[Path, bool] = {}  # whether quantities need torch, by their files
         self._errors: IO[bytes]
         self._arrays: tempfile.TemporaryDirectory[str]  # where the worker leaves tensors, as long as it lives
         self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
@@ -209,7 +213,7 @@ class Oracle:
         return self._passing[1]
 
     def _make(self, path: Path, plain: Mapping[str, Any]) -> None:
-        reply = self._ask({"name": path.name, "make": str(path), "subject": plain})
+        reply = self._ask(self._start(), {"name": path.name, "make": str(path), "subject": plain})
         if "error" in reply:
             message = f"'{path.name}' could not be made: {reply['error']}"
             raise FaultError(message)
@@ -289,16 +293,17 @@ class Oracle:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
         of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": as_plain(subject)}
-        self._start()
+        worker = self._start(light=not (subject.is_onnx or self._needs_torch(entry)))
         arrays = Path(self._arrays.name) / "arrays.npz"
         reply = self._ask(
+            worker,
             {
                 "file": str(entry.file),
                 "name": entry.name,
                 "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
                 "arrays": str(arrays),
                 **of,
-            }
+            },
         )
         if "error" in reply:
             where = subject.model or subject.short_name
@@ -314,8 +319,14 @@ class Oracle:
         arrays.unlink()
         return packed if subject.passing else self.memory.write_arrays(key, packed)
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        worker = self._start()
+    def _needs_torch(self, entry: Entry) -> bool:
+        """Whether a quantity may use torch: to load it takes longer than most values that are of no network."""
+        if entry.file not in self._of_networks:
+            sources = (file.read_bytes() for file in entry.sources(self._imports))
+            self._of_networks[entry.file] = any(map(_NEEDS_TORCH.search, sources))
+        return self._of_networks[entry.file]
+
+    def _ask(self, worker: subprocess.Popen[bytes] | Borrowed, request: dict[str, Any]) -> dict[str, Any]:
         try:
             line = _answer(worker, request)
         except BaseException:  # such as Ctrl-C: the next request would get the answer to this
@@ -337,13 +348,16 @@ class Oracle:
         how = "" if code is None else f" with code {code}"
         return f"the process that computes ground truth ended{how} while computing '{name}'{reason}"
 
-    def _start(self) -> subprocess.Popen[bytes] | Borrowed:
-        if self._worker is not None and self._worker.poll() is not None:  # killed while nothing was asked of it
+    def _start(self, *, light: bool = False) -> subprocess.Popen[bytes] | Borrowed:
+        """The worker; `light` where torch is not needed, and so not loaded for this either."""
+        lost = self._worker is not None and self._worker.poll() is not None  # killed while nothing was asked of it
+        if lost or (self._is_light and not light):
             self.close()
         if self._worker is None:
+            self._is_light = light and self.lender is not None
             self._arrays = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
-            self._worker = self._borrowed() or subprocess.Popen(  # noqa: S603 - our own
+            self._worker = (None if light else self._borrowed()) or subprocess.Popen(  # noqa: S603 - our own
                 process.command("labgrade.truth.worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -14,7 +14,7 @@ from onnx import checker, defs, helper, shape_inference
 from . import microsoft, sequences
 from .problems import ModelError, label
 from .settled import believed, disputed, settle
-from .tensors import MOST_ELEMENTS, Tensor, checked
+from .tensors import MOST_ELEMENTS, PLAIN, Tensor, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,17 @@ _INFERENCE_ERRORS = (
     TypeError,
     ValueError,
 )
+_GRAPHS = frozenset({onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS})
+# Their shapes alone are never enough, so that ONNX's inference is asked once.
+_SIZED_BY_VALUE = frozenset({"Reshape", "Expand", "ConstantOfShape"})
 Opsets = tuple[tuple[str, int], ...]
+_PLAIN = {name: number for number, name in PLAIN.items()}
+_Given = tuple[int, "tuple[int, ...] | None", "tuple[bytes, tuple[int, ...], np.dtype[Any]] | None"]
+_Found = tuple[tuple[int, "tuple[int, ...] | None"], ...]
+
+
+class _InvalidError(Exception):
+    """What ONNX's inference says is wrong with a node."""
 
 
 def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> list[Tensor]:
@@ -53,10 +63,10 @@ def outputs(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opset
     found = _typed(schema, node, inputs, opsets)
     value = functools.partial(_value, node, tuple(inputs), opsets)
     result = []
-    for at, name in enumerate(node.output):
+    for at, (name, (data_type, shape)) in enumerate(zip(node.output, found, strict=True)):
         if not name:
             continue
-        tensor = _tensor(name, found.get(name))
+        tensor = Tensor(name=name, data_type=data_type, shape=None if shape is None else checked(shape, name))
         if tensor.shape is None:
             settle(tensor, at, node, inputs, dict(opsets).get("", 99), functools.partial(value, name))
         if tensor.shape is not None and math.prod(tensor.shape) <= MOST_ELEMENTS:
@@ -81,25 +91,27 @@ def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
             return None
         message = f"{label(node)} is of a domain that the model imports no opset of (its field opset_import)"
         raise ModelError(message)
-    schema = _defined(node.op_type, version, domain)
+    schema, gone = _defined(node.op_type, version, domain)
     if schema is None:
         if domain not in _domains():
             return None
         message = f"{label(node)}: there is no operator of that name in opset {version}"
         raise ModelError(message)
-    own: Any = schema
-    if schema.deprecated and not own.has_context_dependent_function:  # GroupNormalization of opset 18 still runs
+    if gone:
         message = f"{label(node)}: opset {version} no longer has this operator"
         raise ModelError(message)
     return schema
 
 
 @functools.lru_cache(maxsize=1024)
-def _defined(kind: str, version: int, domain: str) -> defs.OpSchema | None:
+def _defined(kind: str, version: int, domain: str) -> tuple[defs.OpSchema | None, bool]:
+    """What ONNX defines, and whether this version took it away."""
     try:
-        return defs.get_schema(kind, version, domain)
+        schema = defs.get_schema(kind, version, domain)
     except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
-        return None
+        return None, False
+    own: Any = schema
+    return schema, schema.deprecated and not own.has_context_dependent_function  # GroupNormalization 18 still runs
 
 
 @functools.cache
@@ -120,58 +132,81 @@ def _check(node: onnx.NodeProto) -> None:
             raise ModelError(message)
 
 
-def _typed(
-    schema: defs.OpSchema, node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets
-) -> Mapping[str, onnx.TypeProto]:
-    """The types of the outputs: first from shapes alone, then, where those are not enough, with the known values."""
+def _typed(schema: defs.OpSchema, node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> _Found:
+    """Type and shape of each output: from shapes alone, then, where those are not enough, with the known values."""
+    nothing = ((0, None),) * len(node.output)
     if node.op_type == "Range" and inputs and inputs[0] is not None:
         # Inference refuses numbers in [1], which runtimes take, and float ones: `settled.py` has the rule.
-        return {name: _type(inputs[0].data_type, None) for name in node.output}
+        return ((inputs[0].data_type, None),) * len(node.output)
     if disputed(node) or not schema.has_type_and_shape_inference_function:
-        return {}
-    schema, node = believed(schema, node)
-    present = {name: tensor for name, tensor in zip(node.input, inputs, strict=True) if tensor is not None}
-    signature = tuple((name, each.data_type, each.shape) for name, each in present.items())
-    message = node.SerializeToString(deterministic=True)
+        return nothing
+    asked, own = believed(schema, node)
+    infer = functools.partial(_inferred, asked, _by_place(own))
+    shapes = tuple(None if each is None else (each.data_type, each.shape, None) for each in inputs)
+    whole = all(each is None or each.data_type for each in inputs)
+    found = None
     try:
-        found = _inferred(schema, message, signature, (), opsets)
-    except ModelError:
+        if not whole or node.op_type not in _SIZED_BY_VALUE:
+            found = infer(shapes, opsets)
+            if not whole or all(shape is not None for name, (_, shape) in zip(node.output, found, strict=True) if name):
+                return found
+        valued = tuple(map(_with_value, inputs))
+        return found if found is not None and valued == shapes else infer(valued, opsets)
+    except _InvalidError as error:
         # Inference can't be asked of what has no type: what is unknown then is unknown because of that.
-        if all(each.data_type for each in present.values()):
-            raise
-        return {}
-    if not all(each.data_type for each in present.values()) or all(
-        _complete(found.get(name)) for name in node.output if name
-    ):
-        return found
-    values = ((name, each.known()) for name, each in present.items())
-    known = tuple(
-        (name, (v.tobytes(), v.shape, str(v.dtype))) for name, v in values if v is not None and v.dtype != object
-    )
-    return _inferred(schema, message, signature, known, opsets) if known else found
+        if not whole:
+            return nothing
+        message = f"{label(node)} is not valid: {error}"
+        raise ModelError(message) from None
+
+
+def _by_place(node: onnx.NodeProto) -> bytes:
+    """A node whose inputs and outputs are called by their places: layers that are alike are inferred once."""
+    if any(each.type in _GRAPHS for each in node.attribute):  # which may read the inputs by their names
+        return bytes(node.SerializeToString(deterministic=True))
+    made = onnx.NodeProto(op_type=node.op_type, domain=node.domain, attribute=node.attribute)
+    made.input.extend([name and f"i{at}" for at, name in enumerate(node.input)])
+    made.output.extend([name and f"o{at}" for at, name in enumerate(node.output)])
+    return bytes(made.SerializeToString(deterministic=True))
+
+
+def _with_value(tensor: Tensor | None) -> _Given | None:
+    if tensor is None:
+        return None
+    value = tensor.known()
+    if value is None or value.dtype == object:
+        return tensor.data_type, tensor.shape, None
+    return tensor.data_type, tensor.shape, (value.tobytes(), value.shape, value.dtype)
 
 
 @functools.lru_cache(maxsize=8192)
-def _inferred(
-    schema: defs.OpSchema,
-    message: bytes,
-    signature: tuple[tuple[str, int, tuple[int, ...] | None], ...],
-    known: tuple[tuple[str, tuple[bytes, tuple[int, ...], str]], ...],
-    opsets: Opsets,
-) -> Mapping[str, onnx.TypeProto]:
+def _inferred(schema: defs.OpSchema, message: bytes, inputs: tuple[_Given | None, ...], opsets: Opsets) -> _Found:
+    """What ONNX's inference says of each output.
+
+    Raises:
+        _InvalidError: that the node is not valid, in its words.
+    """
     node = onnx.NodeProto.FromString(message)
-    types = {name: _type(data_type, shape) for name, data_type, shape in signature}
-    data = {
-        name: onnx.numpy_helper.from_array(np.frombuffer(content, dtype=dtype).reshape(shape))
-        for name, (content, shape, dtype) in known
-    }
+    types, data = {}, {}
+    for name, each in zip(node.input, inputs, strict=True):
+        if each is not None:
+            data_type, shape, known = each
+            types[name] = _type(data_type, shape)
+            if known is not None:
+                data[name] = _as_proto(*known)
     imports = [onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in opsets]
     try:
-        return shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
+        found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
     except _INFERENCE_ERRORS as error:
         said = " ".join(str(error).split())[:300]
-        problem = f"{label(node)} is not valid: {said}"
-        raise ModelError(problem) from None
+        raise _InvalidError(said) from None
+    return tuple(_read(found.get(name)) for name in node.output)
+
+
+def _as_proto(content: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> onnx.TensorProto:
+    if dtype.str in _PLAIN:
+        return onnx.TensorProto(dims=shape, data_type=_PLAIN[dtype.str], raw_data=content)
+    return onnx.numpy_helper.from_array(np.frombuffer(content, dtype=dtype).reshape(shape))
 
 
 def function_of(node: onnx.NodeProto, inputs: Sequence[Tensor | None], opsets: Opsets) -> onnx.FunctionProto | None:
@@ -207,18 +242,14 @@ def _type(data_type: int, shape: tuple[int, ...] | None) -> onnx.TypeProto:
     return made
 
 
-def _complete(found: onnx.TypeProto | None) -> bool:
-    if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
-        return False
-    return all(dim.HasField("dim_value") for dim in found.tensor_type.shape.dim)
-
-
-def _tensor(name: str, found: onnx.TypeProto | None) -> Tensor:
-    data_type = found.tensor_type.elem_type if found is not None else 0
-    if found is None or not _complete(found):
-        return Tensor(name=name, data_type=data_type)
-    shape = tuple(dim.dim_value for dim in found.tensor_type.shape.dim)
-    return Tensor(name=name, data_type=data_type, shape=checked(shape, name))
+def _read(found: onnx.TypeProto | None) -> tuple[int, tuple[int, ...] | None]:
+    """Type and shape, the latter where every size is known."""
+    if found is None or not found.HasField("tensor_type"):
+        return 0, None
+    own = found.tensor_type
+    if not own.HasField("shape") or not all(dim.HasField("dim_value") for dim in own.shape.dim):
+        return own.elem_type, None
+    return own.elem_type, tuple(dim.dim_value for dim in own.shape.dim)
 
 
 def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opsets, name: str) -> Value | None:
@@ -234,7 +265,11 @@ def _value(node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], opsets: Opse
             return None
         if value is not None:
             feeds[given] = value
-    return _evaluated(node, feeds, opsets, name)
+    # Here, because it needs numpy, and most files do not.
+    from . import small
+
+    own = small.value_of(node, [feeds.get(given) for given in node.input])
+    return own if own is not None else _evaluated(node, feeds, opsets, name)
 
 
 def _shape_value(node: onnx.NodeProto, shape: tuple[int, ...]) -> Value:

@@ -133,8 +133,9 @@ class _Scope:
         message = f"{label(node)} reads '{name[:80]}', which nothing before it makes"
         raise ModelError(message)
 
-    def make(self, name: str, tensor: Tensor, maker: str) -> None:
+    def make(self, name: str, tensor: Tensor, maker: str | onnx.NodeProto) -> None:
         if name in self.names:
+            maker = maker if isinstance(maker, str) else label(maker)
             message = f"{maker} makes '{name[:80]}', which is there already"
             raise ModelError(message)
         self.names[name] = tensor
@@ -178,7 +179,7 @@ class _Runner:
             inputs = tuple(scope.find(name, node) if name else None for name in node.input)
             made = self._made(node, inputs, scope, opsets)
             for name, tensor in zip(filter(None, node.output), made, strict=True):
-                scope.make(name, tensor, label(node))
+                scope.make(name, tensor, node)
 
     def _made(
         self, node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], scope: _Scope, opsets: Opsets

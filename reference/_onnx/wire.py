@@ -9,7 +9,7 @@ Field numbers are those of onnx.proto, wire types those of protobuf's encoding g
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ _KEPT_FLOAT_BYTES = 256  # the scales of a Resize; biases may go
 _KEPT_BOOL_BYTES = 1 << 20  # what Compress keeps, an element a byte
 _MOST_KEPT = 64 << 20
 # Drawn anew in each process: what it stands before was written here, whatever doc_strings a file brings along.
-LEFT_OUT_HERE = secrets.token_hex(8)
+LEFT_OUT_HERE = os.urandom(8).hex()
 SCATTERED = "scattered"  # a payload in several fields
 _WHOLE_BYTES = 1024  # a message up to this size holds no payload worth looking for
 _MOST_FIELDS = 2_000_000

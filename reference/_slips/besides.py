@@ -28,32 +28,32 @@ BESIDES: Library = {
     "norm_once": Slip(
         of="extra",
         change=also(NORM, Fraction(1, 2)),
-        says="Batch norm is counted, one for each input element. Count convolutions and linear layers only.",
+        says="Norm layers are counted, one for each input element. Leave them out.",
     ),
     "norm_twice": Slip(
         of="extra",
         change=also(NORM),
-        says="Batch norm is counted, two for each input element. Count convolutions and linear layers only.",
+        says="Norm layers are counted, two for each input element. Leave them out.",
     ),
     "norm_four": Slip(
         of="extra",
         change=also(NORM, 2),
-        says="Batch norm is counted, four for each input element. Count convolutions and linear layers only.",
+        says="Norm layers are counted, four for each input element. Leave them out.",
     ),
     "pool_inputs": Slip(
         of="extra",
         change=also(POOL_IN),
-        says="Pools are counted, one for each input element. Count convolutions and linear layers only.",
+        says="Pools are counted, one for each input element. Leave them out.",
     ),
     "pool_outputs": Slip(
         of="extra",
         change=also(POOL_OUT),
-        says="Pools are counted, one for each output element. Count convolutions and linear layers only.",
+        says="Pools are counted, one for each output element. Leave them out.",
     ),
     "pool_windows": Slip(
         of="extra",
         change=also(WINDOWS),
-        says="Pools are counted, a window for each output element. Count convolutions and linear layers only.",
+        says="Pools are counted, a window for each output element. Leave them out.",
     ),
     "assumed_biases": Slip(
         of="extra",
@@ -72,8 +72,7 @@ BESIDES: Library = {
         change=lambda parts: [
             int(part.kind == WINDOWS and part.source.call.type.startswith("MaxPool")) for part in parts
         ],
-        says="Max pools are counted, a window for each output element. They multiply nothing: count convolutions and "
-        "linear layers only.",
+        says="Max pools are counted, a window for each output element. They multiply nothing: leave them out.",
     ),
     "conv_bias": Slip(
         of="extra",
@@ -88,7 +87,9 @@ BESIDES: Library = {
     "bias_channels": Slip(
         of="extra",
         change=lambda parts: [
-            Fraction(part.source.weight_shape[0], part.count) if part.kind == BIAS and not part.counted else 0
+            Fraction(part.source.weight_shape[0], part.count)
+            if part.kind == BIAS and part.source.weight_shape and not part.counted
+            else 0
             for part in parts
         ],
         says="The bias is counted, once for each channel. It is added to each output; best count the products only.",
@@ -96,12 +97,12 @@ BESIDES: Library = {
     "relu": Slip(
         of="extra",
         change=lambda parts: [int(part.kind == ACTIVATION and part.source.name.startswith("relu")) for part in parts],
-        says="ReLU is counted, one for each element. Count convolutions and linear layers only.",
+        says="ReLU is counted, one for each element. Leave it out.",
     ),
     "activations": Slip(
         of="extra",
         change=also(ACTIVATION),
-        says="Activation functions are counted, one for each element. Count convolutions and linear layers only.",
+        says="Activation functions are counted, one for each element. Leave them out.",
     ),
     "additions": Slip(
         of="additions",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from .compose import Library, Slip, also, times
-from .counts import LIBRARY, is_pointwise
+from .counts import LIBRARY
+from .left_out import is_pointwise
 from .operations import NORM, NORM_AS_CONV, last_of_rows
 
 BY_TYPE: Library = {

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from .._counting.calls import chosen
 from .._counting.wrong import traced
 from .besides import BESIDES
-from .compose import UNITS, Composition, Library, Part, Slip, first_left_out, last_left_out, ratio, times, without
+from .compose import UNITS, Composition, Library, Part, Slip, ratio, times
+from .left_out import LEFT_OUT
 from .operations import (
     ACTIVATION,
     BIAS,
     BOTH,
-    MULTIPLYING,
     NORM,
     POOL_IN,
     POOL_OUT,
@@ -23,10 +23,6 @@ from .operations import (
     batch_of,
     depth,
     dilated,
-    equal_once,
-    first_calls,
-    is_conv,
-    is_linear,
     kernel,
     of_conv,
     of_linear,
@@ -34,6 +30,7 @@ from .operations import (
     squared,
     weights_alone,
 )
+from .sequences import SEQUENCES
 from .sizes import OWN_SIZES, SIZES
 
 if TYPE_CHECKING:
@@ -93,10 +90,6 @@ _USED = (
     "A kernel is used at each position of the output, a linear layer's weight for each row, both for each image of the "
     "batch: multiply by the output's size."
 )
-
-
-def is_pointwise(o: CountedOperation) -> bool:
-    return is_conv(o) and math.prod(kernel(o)) == 1
 
 
 _CONTAINERS = (
@@ -296,77 +289,8 @@ LIBRARY: Library = {
         says="What lies in a container is counted again for each container around it, the model itself among them. "
         "Count modules without children only.",
     ),
-    # which layers are left out
-    "linear": Slip(
-        of="left out",
-        change=without(is_linear, BOTH),
-        says="Linear layers are left out. Each takes in_features products for each of its outputs.",
-    ),
-    "convolutions": Slip(
-        of="left out",
-        change=without(is_conv, BOTH),
-        says="Convolutions are left out. Each output element takes in_channels / groups x kernel products.",
-    ),
-    "grouped": Slip(
-        of="left out",
-        change=without(lambda o: o.groups > 1, BOTH),
-        says="Convolutions with groups are left out. They multiply, too: in_channels / groups x kernel an output "
-        "element.",
-    ),
-    "pointwise": Slip(
-        of="left out",
-        change=without(is_pointwise, BOTH),
-        says="Convolutions with a 1x1 kernel are left out. They multiply, too.",
-    ),
-    "unbiased": Slip(
-        of="left out",
-        change=without(lambda o: bool(o.weight_shape) and not o.bias, BOTH),
-        says="Layers without a bias (bias=False) are left out. They multiply, too.",
-    ),
-    "unbiased_linear": Slip(
-        of="left out",
-        change=without(lambda o: is_linear(o) and not o.bias, BOTH),
-        says="Linear layers without a bias (bias=False) are left out. They multiply, too.",
-    ),
-    "last_layer": Slip(
-        of="left out",
-        change=last_left_out,
-        says="The last layer that multiplies is left out. Look at where your loop ends.",
-    ),
-    "first_layer": Slip(
-        of="left out",
-        change=first_left_out,
-        says="The first layer that multiplies is left out. Look at where your loop begins.",
-    ),
-    "repeats": Slip(
-        of="left out",
-        change=first_calls,
-        says="A module that is called several times is counted once. Count each call: add up in the hook.",
-    ),
-    "products": Slip(
-        of="left out",
-        change=without(lambda o: o.call.type not in MULTIPLYING),
-        says="Products of tensors and what an attention module multiplies are missing: they are in no convolution and "
-        "no linear layer that is called, so that a hook on these never sees them. Count queries by keys and weights "
-        "by values in every head, and the four projections of nn.MultiheadAttention.",
-    ),
-    "direct": Slip(
-        of="left out",
-        change=without(lambda o: "." in o.call.name, BOTH),
-        says="Only the model's own children are looked at; layers that lie deeper are left out. Use modules(), not "
-        "children().",
-    ),
-    "equal_once": Slip(
-        of="left out",
-        change=equal_once,
-        says="Layers that multiply equally often are counted once. A set, or a dict by the number, keeps one of them: "
-        "add up a list.",
-    ),
-    "flat_kernels": Slip(
-        of="left out",
-        change=without(lambda o: is_conv(o) and kernel(o)[0] == 1, BOTH),
-        says="Convolutions with a kernel_size[0] of 1 are left out, 1x1 ones among them. They multiply, too.",
-    ),
+    **LEFT_OUT,
+    **SEQUENCES,
     **BESIDES,
     "layers": Slip(
         of="factor",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from .compose import (
     BYTE_UNITS,
     UNITS,
     Composition,
-    Factors,
     Library,
     Part,
     Slip,
@@ -25,167 +24,125 @@ from .compose import (
     times,
     without,
 )
+from .held_parts import (
+    BUFFER,
+    COUNTER,
+    NO_BIAS,
+    PARAMETERS,
+    SHARED,
+    all_of_state,
+    buffers_alone,
+    counted_if,
+    is_bias,
+    is_conv,
+    is_layer,
+    last_of_type,
+    of_kernel,
+    one_each,
+    parts_of,
+    weights_alone,
+    with_buffers,
+    without_tensor,
+)
 from .tables import NORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import torch
+    from collections.abc import Callable, Sequence
 
     from .._counting.engine import CountedSubject
 
-_BUFFER, _COUNTER, _SHARED, _NO_BIAS = "buffer", "counter", "shared", "no bias"
-_HELD = ("", _SHARED)
-
-
-class HeldTensor:
-    """A tensor of a module: `depth` is the number of modules around it, the root aside.
-
-    `holders`: how many modules have it among their `parameters()`, the root aside.
-    """
-
-    __slots__ = ("depth", "holders", "module", "name", "tensor")
-
-    def __init__(self, module: nn.Module, name: str, tensor: torch.Tensor, depth: int, holders: int = 1) -> None:
-        self.module: Any = module
-        self.name, self.tensor, self.depth, self.holders = name, tensor, depth, holders
-
 
 def composition(
-    subject: CountedSubject, *, which: str = "all", as_bytes: bool = False, buffers: bool = False
+    subject: CountedSubject,
+    *,
+    which: str = "all",
+    as_bytes: bool = False,
+    buffers: bool = False,
+    library: Library | None = None,
 ) -> Composition:
-    """The tensors of a subject, and what slips make of them; a row a module."""
+    """The tensors of a subject, and what slips make of them; a row a module. `which` parameters count: `none`."""
 
     def make(changes: Sequence[Callable[[nn.Module], None]]) -> list[Part]:
         changed: Any = subject
         for change in changes:
             changed = AsIf(changed, change)
         module, _ = changed.on_meta()
-        return list(_parts(module, which, as_bytes=as_bytes, buffers=buffers))
+        return list(parts_of(module, which, as_bytes=as_bytes, buffers=buffers))
 
-    return Composition(library=BYTES if as_bytes else _LIBRARIES[which], make=make)
-
-
-def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Iterator[Part]:
-    wanted = {"all": (True, False), "trainable": (True,), "frozen": (False,)}[which]
-    seen: set[int] = set()
-    holders = Counter(id(each) for module in root.modules() if module is not root for each in module.parameters())
-    for path, module in root.named_modules():
-        depth = path.count(".") + 1 if path else 0
-        for name, tensor in module.named_parameters(recurse=False):
-            again, held = id(tensor) in seen, HeldTensor(module, name, tensor, depth, holders[id(tensor)])
-            seen.add(id(tensor))
-            count = tensor.nbytes if as_bytes else tensor.numel()
-            counted = tensor.requires_grad in wanted and not again
-            yield Part(row=path, count=count, source=held, kind=_SHARED if again else "", counted=counted)
-        for name, tensor in module.named_buffers(recurse=False):
-            kind = _BUFFER if tensor.is_floating_point() else _COUNTER
-            count = tensor.nbytes if as_bytes else tensor.numel()
-            yield Part(
-                row=path, count=count, source=HeldTensor(module, name, tensor, depth), kind=kind, counted=buffers
-            )
-        if getattr(module, "bias", 0) is None and hasattr(module, "weight"):
-            held = HeldTensor(module, "bias", module.weight, depth)
-            size = module.weight.element_size() if as_bytes else 1
-            yield Part(row=path, count=module.weight.shape[0] * size, source=held, kind=_NO_BIAS, counted=False)
-
-
-# ---- what a tensor is ---------------------------------------------------------------------------------------------
-
-
-def _is_bias(held: HeldTensor) -> bool:
-    return held.name.endswith("bias")
-
-
-def _is_conv(held: HeldTensor) -> bool:
-    return isinstance(held.module, nn.modules.conv._ConvNd)  # noqa: SLF001
-
-
-def _is_kernel(held: HeldTensor) -> bool:
-    return _is_conv(held) and held.name == "weight"
-
-
-def _of_kernel(factor: Callable[[HeldTensor], int | Fraction]) -> Any:
-    return times(lambda held: factor(held) if _is_kernel(held) else 1)
-
-
-def _counted_if(test: Callable[[HeldTensor, bool], bool]) -> Callable[[Sequence[Part]], Factors]:
-    """Add what makes a parameter count where it passes the test, and not where it does not."""
-    return lambda parts: [
-        int(test(part.source, part.counted)) - int(part.counted) if part.kind == "" else 0 for part in parts
-    ]
-
-
-def _without_tensor(parts: Sequence[Part], at: int) -> Factors:
-    places = [place for place, part in enumerate(parts) if part.counted]
-    if not places:
-        message = "there is nothing to leave out"
-        raise ValueError(message)
-    return [int(place != places[at]) for place in range(len(parts))]
-
-
-def _one_each(key: Callable[[HeldTensor], object], step: int) -> Callable[[Sequence[Part]], Factors]:
-    """Of parameters of one key leave the last, or with a `step` of -1 the first."""
-
-    def factors(parts: Sequence[Part]) -> Factors:
-        there = [at for at, part in enumerate(parts) if part.counted and part.kind == ""]
-        kept = {key(parts[at].source): at for at in there[::step]}
-        gone = set(there) - set(kept.values())
-        return [int(at not in gone) for at in range(len(parts))]
-
-    return factors
-
-
-def _buffers_alone(parts: Sequence[Part]) -> Factors:
-    return [int(part.kind in (_BUFFER, _COUNTER)) - int(part.counted) for part in parts]
-
-
-def _buffers(parts: Sequence[Part]) -> Factors:
-    return [int(part.kind in (_BUFFER, _COUNTER) and not part.counted) for part in parts]
+    known = library or (BYTES if as_bytes else _LIBRARIES[which])
+    return Composition(library=known, make=make)
 
 
 _ASSUMED = "A bias is counted for {} that have none (bias=False). Look whether layer.bias is None."
 LIBRARY: Library = {
     "biases": Slip(
         of="left out",
-        change=without(_is_bias, _HELD),
+        change=without(is_bias, PARAMETERS),
         says="Biases are left out. They are parameters, too: sum over parameters(), not over weights.",
+    ),
+    "named_biases": Slip(
+        of="left out",
+        change=without(lambda held: "bias" in held.name, PARAMETERS),
+        says="Biases are left out. They are parameters, too: sum over parameters(), not over weights.",
+    ),
+    "weights_alone": Slip(
+        of="left out",
+        change=weights_alone,
+        says="Only parameters that are called weight are counted. Biases are parameters, too, and so is what has "
+        "another name: sum over parameters().",
+    ),
+    "embeddings": Slip(
+        of="left out",
+        change=without(lambda held: isinstance(held.module, nn.Embedding | nn.EmbeddingBag), PARAMETERS),
+        says="Embeddings are left out. Their tables are parameters, too.",
+    ),
+    "other_layers": Slip(
+        of="left out",
+        change=without(lambda held: not is_layer(held), PARAMETERS),
+        says="Only nn.Conv2d and nn.Linear layers are counted. Modules of other classes have parameters, too: sum over "
+        "model.parameters().",
+    ),
+    "last_of_type": Slip(
+        of="left out",
+        change=last_of_type,
+        says="Of the modules of one class only the last is counted, as in a dict by the class's name. Add up: += in "
+        "place of =.",
     ),
     "vectors": Slip(
         of="left out",
-        change=without(lambda held: held.tensor.dim() < 2, _HELD),  # noqa: PLR2004 - a vector has one dimension
+        change=without(lambda held: held.tensor.dim() < 2, PARAMETERS),  # noqa: PLR2004 - a vector has one dimension
         says="Parameters of one dimension are left out: biases, and the weights of batch and layer norm. They are "
         "parameters, too: sum over parameters().",
     ),
     "norms": Slip(
         of="left out",
-        change=without(lambda held: isinstance(held.module, NORMS), _HELD),
+        change=without(lambda held: isinstance(held.module, NORMS), PARAMETERS),
         says="Batch and layer norm are left out. Their weights and biases are parameters, too.",
     ),
     "batch_norms": Slip(
         of="left out",
-        change=without(lambda held: isinstance(held.module, nn.modules.batchnorm._BatchNorm), _HELD),  # noqa: SLF001
+        change=without(lambda held: isinstance(held.module, nn.modules.batchnorm._BatchNorm), PARAMETERS),  # noqa: SLF001
         says="Batch norm is left out. Its weights and biases are parameters, too.",
     ),
     "named_otherwise": Slip(
         of="left out",
-        change=without(lambda held: held.name not in ("weight", "bias"), _HELD),
+        change=without(lambda held: held.name not in ("weight", "bias"), PARAMETERS),
         says="Parameters that are called neither weight nor bias are left out, such as in_proj_weight of an attention. "
         "Sum over parameters().",
     ),
     "not_in_leaves": Slip(
         of="left out",
-        change=without(lambda held: any(True for _ in held.module.children()), _HELD),
+        change=without(lambda held: any(True for _ in held.module.children()), PARAMETERS),
         says="Parameters that a module with children holds itself are left out. Sum over model.parameters().",
     ),
     "linear": Slip(
         of="left out",
-        change=without(lambda held: isinstance(held.module, nn.Linear), _HELD),
+        change=without(lambda held: isinstance(held.module, nn.Linear), PARAMETERS),
         says="Linear layers are left out. Their weights and biases are parameters, too.",
     ),
     "convolutions": Slip(
         of="left out",
-        change=without(_is_conv, _HELD),
+        change=without(is_conv, PARAMETERS),
         says="Convolutions are left out. Their weights and biases are parameters, too.",
     ),
     "last_layer": Slip(
@@ -200,91 +157,97 @@ LIBRARY: Library = {
     ),
     "last_tensor": Slip(
         of="left out",
-        change=lambda parts: _without_tensor(parts, -1),
+        change=lambda parts: without_tensor(parts, -1),
         says="The last parameter tensor is left out. Look at where your loop ends.",
     ),
     "first_tensor": Slip(
         of="left out",
-        change=lambda parts: _without_tensor(parts, 0),
+        change=lambda parts: without_tensor(parts, 0),
         says="The first parameter tensor is left out. Look at where your loop begins.",
     ),
     "same_shape": Slip(
         of="left out",
-        change=_one_each(lambda held: held.tensor.shape, -1),
+        change=one_each(lambda held: held.tensor.shape, -1),
         says="Of parameters of the same shape only the first is counted. They are different ones all the same: "
         "model.parameters() gives each once.",
     ),
     "last_of_name": Slip(
         of="left out",
-        change=_one_each(lambda held: held.name, 1),
+        change=one_each(lambda held: held.name, 1),
         says="Of parameters whose names end alike (weight, bias) only the last is counted, as in a dict by that part. "
         "Take the whole name, or add up.",
     ),
     "frozen": Slip(
         of="which",
-        change=_counted_if(lambda held, counted: counted and held.tensor.requires_grad),
+        change=counted_if(lambda held, counted: counted and held.tensor.requires_grad),
         says="Only parameters that require a gradient are counted, where the task asks for all.",
     ),
     "all": Slip(
         of="which",
-        change=_counted_if(lambda _held, _counted: True),
+        change=counted_if(lambda _held, _counted: True),
         says="All parameters are counted. Trainable are those with requires_grad, non-trainable the others.",
     ),
     "swapped": Slip(
         of="which",
-        change=_counted_if(lambda _, counted: not counted),
+        change=counted_if(lambda _, counted: not counted),
         says="Trainable and non-trainable are swapped. Trainable are the parameters with requires_grad.",
+    ),
+    "state": Slip(
+        of="which",
+        change=all_of_state,
+        says="All that state_dict() holds is counted: buffers, frozen tensors, and a weight of two modules under each "
+        "name. Sum over parameters(), by requires_grad where that is asked for.",
     ),
     "shared": Slip(
         of="extra",
-        change=also(_SHARED),
+        change=also(SHARED),
         says="A parameter that two modules share is counted twice. model.parameters() gives it once.",
     ),
     "buffers": Slip(
         of="extra",
-        change=_buffers,
+        change=with_buffers,
         says="Buffers are counted: the running statistics and counters of batch norm are state, not parameters. Sum "
         "over parameters(), not over state_dict().",
     ),
     "running_statistics": Slip(
         of="extra",
-        change=also(_BUFFER),
+        change=also(BUFFER),
         says="Two numbers too many are counted for each channel of batch norm: its running statistics, which are "
         "buffers and no parameters, or its weight and bias a second time.",
     ),
     "counters": Slip(
         of="extra",
-        change=also(_COUNTER),
+        change=also(COUNTER),
         says="The counters of batch norm (num_batches_tracked) are counted, one each. They are buffers, no parameters: "
         "sum over parameters(), not over state_dict().",
     ),
-    "assumed_biases": Slip(of="extra", change=also(_NO_BIAS), says=_ASSUMED.format("layers")),
+    "assumed_biases": Slip(of="extra", change=also(NO_BIAS), says=_ASSUMED.format("layers")),
     "assumed_conv_biases": Slip(
         of="extra",
-        change=lambda parts: [int(part.kind == _NO_BIAS and _is_conv(part.source)) for part in parts],
+        change=lambda parts: [int(part.kind == NO_BIAS and is_conv(part.source)) for part in parts],
         says=_ASSUMED.format("convolutions"),
     ),
     "buffers_alone": Slip(
         of="which",
-        change=_buffers_alone,
+        change=buffers_alone,
         says="These are buffers, the running statistics and counters of batch norm. A non-trainable parameter is a "
         "parameter with requires_grad=False.",
     ),
     "containers": Slip(
         of="walk",
-        change=times(lambda held: held.holders, _HELD),
+        change=times(lambda held: held.holders, PARAMETERS),
         says="What lies in a container is counted again for each container around it. Sum over model.parameters(), or "
         "over modules with parameters(recurse=False).",
     ),
     "containers_and_root": Slip(
         of="walk",
-        change=times(lambda held: held.holders + 1, _HELD),
+        change=times(lambda held: held.holders + 1, PARAMETERS),
         says="What lies in a container is counted again for each container around it, the model itself among them. Sum "
         "over model.parameters(), or over modules with parameters(recurse=False).",
     ),
     "direct": Slip(
         of="left out",
-        change=without(lambda held: held.depth > 1, _HELD),
+        change=without(lambda held: held.depth > 1, PARAMETERS),
         says="Only the model's own children are looked at; what lies deeper is left out. Use modules(), not "
         "children().",
     ),
@@ -293,29 +256,34 @@ LIBRARY: Library = {
         change=lambda parts: [Fraction(1, part.count) if part.count else 1 for part in parts],
         says="Tensors are counted, not their elements. Add up numel().",
     ),
+    "lengths": Slip(
+        of="factor",
+        change=lambda parts: [Fraction(1, math.prod(part.source.tensor.shape[1:]) or 1) for part in parts],
+        says="len() of each tensor is added up, which is its first size. Add up numel().",
+    ),
     "groups": Slip(
         of="channels",
-        change=_of_kernel(lambda held: int(held.module.groups)),
+        change=of_kernel(lambda held: int(held.module.groups)),
         says="Groups are ignored. A grouped convolution has in_channels / groups x out_channels kernels.",
     ),
     "square": Slip(
         of="kernel",
-        change=_of_kernel(lambda held: ratio([held.tensor.shape[2]] * 2, held.tensor.shape[2:4])),
+        change=of_kernel(lambda held: ratio([held.tensor.shape[2]] * 2, held.tensor.shape[2:4])),
         says="Kernels are taken to be square. kernel_size has a height and a width, and they may differ.",
     ),
     "kernel_side": Slip(
         of="kernel",
-        change=_of_kernel(lambda held: ratio([1], held.tensor.shape[3:])),
+        change=of_kernel(lambda held: ratio([1], held.tensor.shape[3:])),
         says="Only one side of the kernel is counted. Multiply by its height and by its width.",
     ),
     "kernel": Slip(
         of="kernel",
-        change=_of_kernel(lambda held: ratio([1], held.tensor.shape[2:])),
+        change=of_kernel(lambda held: ratio([1], held.tensor.shape[2:])),
         says="The kernel's height and width are left out of a convolution's weights.",
     ),
     "in_channels": Slip(
         of="channels",
-        change=_of_kernel(lambda held: Fraction(1, held.tensor.shape[1])),
+        change=of_kernel(lambda held: Fraction(1, held.tensor.shape[1])),
         says="The input channels are left out of a convolution's weights.",
     ),
     "negative": Slip(
@@ -339,17 +307,17 @@ def _but(library: Library, *names: str) -> Library:
 _NOT_FROZEN = "A non-trainable parameter is a parameter with requires_grad=False."
 _OF_NORMS = "weight and bias, or its running mean and variance, which are as many"
 _OF_ALL = _but(LIBRARY, "all", "swapped", "buffers_alone")
-_LIBRARIES = {
+_LIBRARIES: dict[str, Library] = {
     "all": _OF_ALL,
     "trainable": _but(LIBRARY, "frozen", "buffers_alone"),
     "frozen": {
         **_but(LIBRARY, "frozen"),
         "running_statistics": Slip(
-            of="extra", change=also(_BUFFER), says=f"What batch norm has is counted: its {_OF_NORMS}. {_NOT_FROZEN}"
+            of="extra", change=also(BUFFER), says=f"What batch norm has is counted: its {_OF_NORMS}. {_NOT_FROZEN}"
         ),
         "norms_instead": Slip(
             of="which",
-            change=_counted_if(lambda held, _: isinstance(held.module, nn.modules.batchnorm._BatchNorm)),  # noqa: SLF001
+            change=counted_if(lambda held, _: isinstance(held.module, nn.modules.batchnorm._BatchNorm)),  # noqa: SLF001
             says=f"What batch norm has is taken for non-trainable: its {_OF_NORMS}. {_NOT_FROZEN}",
         ),
     },
@@ -362,12 +330,12 @@ _EIGHT = (
 )
 
 
-def _per_element(size: int) -> Any:
-    return times(lambda held: Fraction(size, held.tensor.element_size()), ("", _SHARED, _BUFFER, _COUNTER, _NO_BIAS))
+def per_element(size: int) -> Any:
+    return times(lambda held: Fraction(size, held.tensor.element_size()), ("", SHARED, BUFFER, COUNTER, NO_BIAS))
 
 
 BYTES: Library = {
-    **_but(_OF_ALL, "tensors", "float32", *UNITS),
+    **_but(_OF_ALL, "tensors", "lengths", "float32", *UNITS),
     "objects": Slip(
         of="size of an element",
         change=lambda parts: [Fraction(sys.getsizeof(part.source.tensor), part.count or 1) for part in parts],
@@ -380,7 +348,7 @@ BYTES: Library = {
         says="sys.getsizeof() of a storage adds a Python object to its bytes. Multiply numel() by element_size().",
     ),
     **{
-        name: Slip(of="size of an element", change=_per_element(size), says=says)
+        name: Slip(of="size of an element", change=per_element(size), says=says)
         for name, size, says in (
             ("elements", 1, "This is the number of parameters. Each takes four bytes in 32-bit floating point."),
             ("four", 4, "Every element counts four bytes, batch norm's 64-bit counters, too: take element_size()."),

@@ -30,7 +30,7 @@ def parts(operation: CountedOperation, row: str, wanted: bool, *, bias: bool, ot
     for kind, count, counted in (
         ("", operation.macs, wanted),
         (BIAS, operation.bias, wanted and bias),
-        (NO_BIAS, operation.output_elements if wanted and operation.weight_shape and not operation.bias else 0, False),
+        (NO_BIAS, operation.output_elements if wanted and is_layer(operation) and not operation.bias else 0, False),
         (NORM, 2 * operation.norm_inputs, wanted and others),
         (NORM_AS_CONV, 2 * operation.norm_inputs, False),
         (POOL_IN, operation.pooling_inputs, wanted and others),
@@ -48,7 +48,12 @@ def parts(operation: CountedOperation, row: str, wanted: bool, *, bias: bool, ot
 
 
 def is_conv(o: CountedOperation) -> bool:
-    return len(o.weight_shape) > 2 and bool(o.input_shape)  # noqa: PLR2004 - a matrix has two
+    return o.name.startswith("conv") and len(o.weight_shape) > 2 and bool(o.input_shape)  # noqa: PLR2004
+
+
+def is_layer(o: CountedOperation) -> bool:
+    """Whether it multiplies by a weight, and not one tensor that was computed by another."""
+    return bool(o.weight_shape) and (o.name == "linear" or o.name.startswith("conv"))
 
 
 def of_conv(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
@@ -144,7 +149,8 @@ def weights_alone(parts: Sequence[Part], *, once: bool = True, bias: bool = Fals
 
 def _held(o: CountedOperation, *, bias: bool) -> int:
     own = o.call.module.parameters(recurse=False) if bias else ()
-    return sum(each.numel() for each in own) if bias else math.prod(o.weight_shape)
+    weight = math.prod(o.weight_shape) if is_layer(o) else 0
+    return sum(each.numel() for each in own) if bias else weight
 
 
 def equal_once(parts: Sequence[Part]) -> Factors:
@@ -157,6 +163,12 @@ def last_of_rows(parts: Sequence[Part]) -> Factors:
     """Leave out all but what the last operation of each row does."""
     last = {part.row: id(part.source) for part in parts if part.counted}
     return [int(last.get(part.row) == id(part.source)) for part in parts]
+
+
+def last_of_types(parts: Sequence[Part]) -> Factors:
+    """Leave out all but what the last operation of each class of modules does."""
+    last = {part.source.call.type: id(part.source) for part in parts if part.counted}
+    return [int(last.get(part.source.call.type) == id(part.source)) for part in parts]
 
 
 def first_calls(parts: Sequence[Part]) -> list[int]:

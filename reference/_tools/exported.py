@@ -121,7 +121,8 @@ def _nodes(net: Net) -> Iterator[tuple[Function, bool]]:
         if _is_unknown(function, name):
             raise UnknownRuleError(name)
         if name == "batch_norm":
-            yield function, _folds(net, function)
+            convolution_before(net, function)
+            yield function, True
         elif name == "flatten":
             if function.args[1:] in ((1,), (1, -1)):  # a Flatten, else a Reshape, which counts nothing
                 yield function, False
@@ -141,8 +142,8 @@ def _is_unknown(function: Function, name: str) -> bool:
     return not function.macs and name not in plain and not name.startswith("max_pool")
 
 
-def _folds(net: Net, function: Function) -> bool:
-    """That a batch norm is folded into the convolution before it.
+def convolution_before(net: Net, function: Function) -> Any:
+    """The convolution into which a batch norm is folded.
 
     Raises:
         UnknownRuleError: there is none, or it runs several times.
@@ -152,7 +153,7 @@ def _folds(net: Net, function: Function) -> bool:
     plain = before.name.startswith("conv") and "transpose" not in before.name and before.output == function.args[0]
     if not plain or times != [1, 1]:
         raise UnknownRuleError(function.name)
-    return True
+    return before.call.module
 
 
 def _has_folded(net: Net, function: Function) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
+from .exported import convolution_before
 from .hooked import CONV, NORMS, TRANSPOSED
 from .net import Net, Piece, UnknownRuleError
 
@@ -30,75 +33,80 @@ _THOP = {
 _CONTAINERS = (nn.Sequential, nn.ModuleList)
 
 
-def right(root: nn.Module) -> list[Piece]:
-    """Each parameter once, by the class of the module that holds it first."""
-    found = []
-    known: set[int] = set()
-    for module in root.modules():
-        for parameter in module.parameters(recurse=False):
-            if id(parameter) not in known:
-                known.add(id(parameter))
-                found.append(Piece(_name(root, module, parameter), parameter.numel()))
-    return found
+Held: TypeAlias = "tuple[nn.Parameter, str]"  # and how it is counted, where it was counted before
 
 
-def _name(root: nn.Module, module: nn.Module, parameter: nn.Parameter) -> str:
-    frozen = "frozen parameters" if not parameter.requires_grad else ""
-    torch_own = type(module).__module__.startswith("torch.nn.")
-    own = "parameters of the network itself" if module is root and not torch_own else ""
-    if type(module).__name__ == "NonDynamicallyQuantizableLinear":
-        return "parameters of MultiheadAttention"
-    return frozen or own or f"parameters of {type(module).__name__}"
+def differing(net: Net, rule: Callable[[Net], Iterator[Held]]) -> tuple[list[Piece], list[Piece]]:
+    """What a tool counts, and what is right: each parameter once. Each has the class of the module that has it first.
 
-
-def _held(net: Net, module: nn.Module, known: dict[int, str], how: str) -> Iterator[Piece]:
-    """The parameters in a module, under the names that they have where they are right."""
-    for each in module.modules():
-        for parameter in each.parameters(recurse=False):
-            first = id(parameter) not in known
-            known.setdefault(id(parameter), _name(net.root, each, parameter))
-            yield Piece(known[id(parameter)], parameter.numel(), "" if first else how)
-
-
-def trainable(net: Net) -> Iterator[Piece]:
-    """Those that require a gradient."""
-    known: dict[int, str] = {}
-    wanted = {id(each) for each in net.root.parameters() if each.requires_grad}
+    Where only frozen ones make a difference, they are called that.
+    """
+    made = list(rule(net))
+    first: dict[int, tuple[nn.Module, nn.Parameter]] = {}
     for module in net.root.modules():
         for parameter in module.parameters(recurse=False):
-            if id(parameter) in wanted and id(parameter) not in known:
-                known[id(parameter)] = ""
-                yield Piece(_name(net.root, module, parameter), parameter.numel())
+            first.setdefault(id(parameter), (module, parameter))
+    times = Counter(id(parameter) for parameter, _ in made)
+    others = [held for key, (_, held) in first.items() if times[key] != 1]
+    frozen = bool(others) and not any(each.requires_grad for each in others)
+    names = {key: _name(net.root, *each, frozen=frozen) for key, each in first.items()}
+    return (
+        [Piece(names[id(parameter)], parameter.numel(), how) for parameter, how in made],
+        [Piece(names[key], parameter.numel()) for key, (_, parameter) in first.items()],
+    )
 
 
-def thop(net: Net) -> Iterator[Piece]:
+def _name(root: nn.Module, module: nn.Module, parameter: nn.Parameter, *, frozen: bool) -> str:
+    if frozen and not parameter.requires_grad:
+        return "frozen parameters"
+    if module is root and not type(module).__module__.startswith("torch.nn."):
+        return "parameters of the network itself"
+    if type(module).__name__ == "NonDynamicallyQuantizableLinear":
+        return "parameters of MultiheadAttention"
+    return f"parameters of {type(module).__name__}"
+
+
+def _held(module: nn.Module, known: set[int], how: str) -> Iterator[Held]:
+    """The parameters in a module."""
+    for parameter in (each for inner in module.modules() for each in inner.parameters(recurse=False)):
+        yield parameter, how if id(parameter) in known else ""
+        known.add(id(parameter))
+
+
+def trainable(net: Net) -> Iterator[Held]:
+    """Those that require a gradient."""
+    return ((each, "") for each in net.root.parameters() if each.requires_grad)
+
+
+def thop(net: Net) -> Iterator[Held]:
     """Those of modules for which thop has a rule, and which ran; not the root's own."""
     ran = {id(call.module) for call in net.calls}
-    known: dict[int, str] = {}
+    known: set[int] = set()
 
-    def below(module: nn.Module) -> Iterator[Piece]:
+    def below(module: nn.Module) -> Iterator[Held]:
         for child in module.children():
             torch_own = type(child).__module__.startswith("torch.nn.")
             if torch_own and type(child).__name__ in _THOP:
                 if id(child) in ran:
-                    yield from _held(net, child, known, _TIED)
+                    yield from _held(child, known, _TIED)
             elif not any(child.children()) or not isinstance(child, nn.MultiheadAttention):
                 yield from below(child)
 
     yield from below(net.root)
 
 
-def flopco(net: Net) -> Iterator[Piece]:
+def flopco(net: Net) -> Iterator[Held]:
     """Those of Conv2d and Linear."""
-    known: dict[int, str] = {}
+    known: set[int] = set()
     for module in net.root.modules():
         if type(module) in (nn.Conv2d, nn.Linear):
-            yield from _held(net, module, known, _TIED)
+            yield from _held(module, known, _TIED)
 
 
-def each_run(net: Net) -> Iterator[Piece]:
+def each_run(net: Net) -> Iterator[Held]:
     """By torchsummary and modelsummary: weight and bias of each module that is called, for each run of it."""
-    known: dict[int, str] = {}
+    ran: set[int] = set()
+    known: set[int] = set()
     for call in net.calls:
         module: Any = call.module
         if not call.depth or isinstance(module, _CONTAINERS):
@@ -106,45 +114,54 @@ def each_run(net: Net) -> Iterator[Piece]:
         for name in ("weight", "bias"):
             parameter = getattr(module, name, None)
             if isinstance(parameter, nn.Parameter):
-                first = id(parameter) not in known
-                known.setdefault(id(parameter), _name(net.root, module, parameter))
-                yield Piece(known[id(parameter)], parameter.numel(), "" if first else _AGAIN)
+                how = _AGAIN if id(module) in ran else _TIED
+                yield parameter, how if id(parameter) in known else ""
+                known.add(id(parameter))
+        ran.add(id(module))
 
 
-def of_leaves(net: Net) -> Iterator[Piece]:
+def of_leaves(net: Net) -> Iterator[Held]:
     """torch-summary and pytorch-model-summary: each module without modules inside that is called, once."""
-    known: dict[int, str] = {}
+    known: set[int] = set()
     for call in net.first_calls:
         if not any(call.module.children()):
-            yield from _held(net, call.module, known, _TIED)
+            yield from _held(call.module, known, _TIED)
 
 
-def of_modules(net: Net) -> Iterator[Piece]:
+def of_modules(net: Net) -> Iterator[Held]:
     """torchinfo: what each module holds itself, so that a weight that two share counts twice."""
-    known: dict[int, str] = {}
-    for module in net.root.modules():
-        for parameter in module.parameters(recurse=False):
-            first = id(parameter) not in known
-            known.setdefault(id(parameter), _name(net.root, module, parameter))
-            yield Piece(known[id(parameter)], parameter.numel(), "" if first else _TIED)
+    known: set[int] = set()
+    return _held(net.root, known, _TIED)
 
 
-def exported(net: Net) -> Iterator[Piece]:
+def exported(net: Net) -> Iterator[Held]:
     """onnx-opcounter and onnx_tool: what lies in the file, in which a shared weight lies twice.
 
+    Of a batch norm behind a convolution the exporter makes a bias of that, or changes the one that it has.
+
     Raises:
-        UnknownRuleError: the exporter may fold or merge something.
+        UnknownRuleError: the exporter may fold or merge something in another way.
     """
-    folded = (nn.modules.batchnorm._NormBase, nn.MultiheadAttention)  # noqa: SLF001 - the base of those that are folded
-    if any(isinstance(each, folded) for each in net.root.modules()) or [*net.root.buffers()]:
-        raise UnknownRuleError("BatchNorm")  # noqa: EM101
+    norms: dict[int, Any] = {id(each): each for each in net.root.modules() if isinstance(each, _BatchNorm)}
+    unknown = (nn.modules.batchnorm._NormBase, nn.MultiheadAttention)  # noqa: SLF001 - the base of those that are folded
+    others = [each for each in net.root.modules() if id(each) not in norms]
+    if any(isinstance(each, unknown) or [*each.buffers(recurse=False)] for each in others):
+        raise UnknownRuleError("buffers")  # noqa: EM101
     ran: set[int] = {id(call.module) for call in net.calls}
     if any(id(each) not in ran and [*each.parameters(recurse=False)] for each in net.root.modules()):
         raise UnknownRuleError("unused")  # noqa: EM101
-    yield from of_modules(net)
+    gone: set[int] = set()
+    for function in net.functions:
+        if function.name == "batch_norm" and id(function.call.module) in norms:
+            before = convolution_before(net, function)
+            norm = norms[id(function.call.module)]
+            gone |= {id(norm.weight)} if before.bias is None else {id(norm.weight), id(norm.bias)}
+    for parameter, how in of_modules(net):
+        if id(parameter) not in gone:
+            yield parameter, how
 
 
-TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Piece]]], ...] = (
+TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (
     ("thop", thop),
     ("ptflops", trainable),
     ("calflops", trainable),

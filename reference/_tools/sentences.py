@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MOST = 4  # parts that are named; what is left are the smallest
 _HALF = Fraction(1, 2)
-_LEAST = 0.01  # percent
+_LEAST, _ALL = 0.01, 99.5  # percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Difference:
     def _in_brackets(self, how: str, part: Part, *, amounts: bool) -> str:
         share = float(100 * part.counted / self.total) if self.total else 0
         wanted = f" for {part.right:,}" if part.right else ""
-        percent = f"{share:.2g} %" if share >= _LEAST else f"under {_LEAST} %"
+        percent = "100 %" if share >= _ALL else f"{share:.2g} %" if share >= _LEAST else f"under {_LEAST} %"
         amount = f"{_number(part.counted)}{wanted}, {percent} of it" if amounts else ""
         said = "; ".join(filter(None, (how, amount)))
         return f" ({said})" if said else ""

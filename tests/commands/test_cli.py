@@ -276,6 +276,15 @@ def test_list_says_so_where_nothing_holds_the_word(course, capsys, asked, said):
     assert shown.out == ""
 
 
+def test_slips_of_flops_are_those_of_macs_doubled_and_macs_themselves(capsys, monkeypatch):
+    monkeypatch.chdir(COURSE.root)
+    main(["list", "slips", "flops"])
+    shown = capsys.readouterr().out
+    assert "These are multiply-accumulates (MACs)." in shown
+    assert "of flops: doubled, credit 0.4" in shown.partition("macs_ignoring_groups")[2]
+    assert "decoder_macs" not in shown  # which only holds the word
+
+
 def test_list_finds_a_word_in_any_case_and_words_of_a_name(course, capsys):
     main(["list", "quantities", "Weight BYTES"])
     assert "weight_bytes" in capsys.readouterr().out

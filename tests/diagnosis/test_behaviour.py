@@ -71,7 +71,7 @@ def test_products_of_slips_in_macs_are_named(tmp_path, source, slips):
 @pytest.mark.parametrize(
     ("expression", "task", "check", "slips"),
     [
-        ("sum(p.numel() for n, p in model.named_parameters() if 'bias' not in n)", "1-parameters", "total", {"biases"}),
+        ("sum(p.numel() for n, p in model.named_parameters() if 'bias' not in n)", "1-parameters", "total", {"named_biases"}),
         ("sum(p.numel() for p in model.parameters())", "1-parameters", "trainable", {"all"}),
         ("sum(p.nbytes for p in model.parameters()) / 2**20", "2-weight-bytes", "total", {"in_mebi"}),
         (

@@ -57,17 +57,24 @@ def test_another_number_is_told_nothing(grader, tmp_path, printed):
     assert found.hint == ""
 
 
-def test_a_number_that_two_slips_give_is_told_to_staff_alone(grader, tmp_path):
+def test_of_a_number_that_two_slips_give_both_are_told(grader, tmp_path):
     values = slips("macs", layers=LAYERS)
     assert values["input_size"] == values["own_stride"]
     found = verdict(
         grader, tmp_path, "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {values['own_stride']}}}\n"}
     )
-    assert found.hint == ""
-    assert [each.partition(".")[0] for each in found.fits] == [
-        "The height and width of a convolution's input are taken",
-        "The stride of convolutions is ignored",
-    ]
+    assert found.hint.startswith("One of these, which give the same here: (1) The height and width of a convolution's")
+    assert "(2) The stride of convolutions is ignored." in found.hint
+
+
+def test_a_number_of_two_likely_slips_is_told_both(grader, tmp_path):
+    known = slips("macs", layers=LAYERS, among=["padding+bias"])
+    value = known["padding+bias"]
+    found = verdict(grader, tmp_path, "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {value}}}\n"})
+    assert found.hint == ""  # of which one is not likely
+    value = slips("macs", layers=LAYERS, among=["norm_twice+relu"])["norm_twice+relu"]
+    found = verdict(grader, tmp_path, "2-1-4-macs", "total", {"answers.yaml": f"2-1-4: {{total: {value}}}\n"})
+    assert found.hint.startswith("Norm layers are counted, two for each input element. Leave them out. And at the same")
 
 
 def test_a_table_that_one_slip_alone_gives_is_told_its_cause(grader, tmp_path):

@@ -1,5 +1,6 @@
 """The rooms that ARCHITECTURE names are those that there are, and none of them outgrows its size."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def test_architecture_names_each_room_and_no_other():
     there = {f"{path.name}/" for path in PACKAGES if path != PACKAGE and path.name != "templates"}
     there |= {path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"}
     assert named == there
+
+
+def test_the_picture_is_that_of_the_imports():
+    found = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
+    rooms = importlib.util.module_from_spec(found)
+    found.loader.exec_module(rooms)
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert rooms.pictured(text) == text, "python docs/rooms.py --write"
+    assert len(rooms.imports()) >= 25
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())

@@ -48,7 +48,8 @@ def files(contents):
         for name, content in contents.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            made = content() if callable(content) else content
+            path.write_bytes(made.encode() if isinstance(made, str) else made)
 
     return write
 
@@ -123,14 +124,14 @@ BOMBS = {
     "array.shape": ("x.npy", npy((10**9, 10**9))),
     "array.object": ("x.npy", npy((1,), "|O", b"cos\nsystem\n(S'id'\ntR.")),
     "array.header": ("x.npy", b"\x93NUMPY\x02\x00\xff\xff\xff\x7f" + b"{" * 10_000),
-    "array.bomb": ("x.npz", zipped({"x.npy": npy((60_000_000,), data=bytes(120_000_000))})),
-    "zip.bomb": ("hw.zip", zipped({"hw.py": RIGHT, "x.bin": bytes(60 << 20)})),
+    "array.bomb": ("x.npz", lambda: zipped({"x.npy": npy((60_000_000,), data=bytes(120_000_000))})),
+    "zip.bomb": ("hw.zip", lambda: zipped({"hw.py": RIGHT, "x.bin": bytes(60 << 20)})),
     "zip.out": ("hw.zip", zipped({"../../hw.py": RIGHT, "/etc/x": "1", "C:\\x": "1", "hw.py": RIGHT})),
     "zip.names": ("hw.zip", zipped({f"\x1b[2J{n}\u202e\n.py": "x" for n in range(200)})),
     "zip.many": ("hw.zip", zipped({f"{n}.txt": "" for n in range(9_000)})),
     "zip.within": ("hw.zip", zipped({"a.zip": zipped({"b.zip": zipped({"c.zip": zipped({"d.zip": zipped({})})})})})),
     "zip.cut": ("hw.zip", zipped({"hw.py": RIGHT * 1000})[:-30]),
-    "zip.lzma": ("hw.zip", zipped({"x": bytes(40 << 20)}, zipfile.ZIP_LZMA)),
+    "zip.lzma": ("hw.zip", lambda: zipped({"x": bytes(40 << 20)}, zipfile.ZIP_LZMA)),
     "tar.kinds": (
         "hw.tar.gz",
         tarred(

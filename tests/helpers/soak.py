@@ -8,5 +8,10 @@ soak = pytest.mark.skipif("LABGRADE_SOAK" not in os.environ, reason="takes long:
 
 
 def sampled(values, every):
-    """Each `every`th of the values, and all of them in `make soak`."""
-    return [value if place % every == 0 else pytest.param(value, marks=soak) for place, value in enumerate(values)]
+    """Each `every`th of the values, and all of them in `make soak`; without it, one stands for those left out."""
+    values = list(values)
+    if "LABGRADE_SOAK" in os.environ:
+        return values
+    left = [value for place, value in enumerate(values) if place % every]
+    reason = f"{len(left)} of {len(values)} take long: part of `make soak`"
+    return [*values[::every], *(pytest.param(value, marks=pytest.mark.skip(reason=reason)) for value in left[:1])]

@@ -1,10 +1,15 @@
-"""Servers of the sandbox that are started once a run, when first asked for: graders of the tests borrow them.
+"""Servers of the sandbox, and what computes expected values, are started once a run, when first asked for.
 
-A test of the sandbox itself makes a `Runner` of its own, which starts its own.
+Graders of the tests borrow them. A test of the sandbox itself makes a `Runner` of its own, which starts its own; a test
+of expected values an `Oracle`.
 """
 
+import contextlib
+import functools
 import os
+import socket
 import sys
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +25,58 @@ def lend(config):
     runner = Runner()
     os.environ[WHERE] = str(runner.share())
     config.add_cleanup(runner.close)
+    config.add_cleanup(Lines(runner).close)
+
+
+class Lines(threading.Thread):
+    """Hands out the line on which forks of the process that has torch loaded, for expected values, are asked for."""
+
+    def __init__(self, runner):
+        from labgrade.truth.lent import Lender
+
+        super().__init__(daemon=True)
+        self.lender, self.fork = Lender(), runner.fork
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(str(_line_at()))
+        self.listener.listen(64)
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                asking, _ = self.listener.accept()
+                with asking, contextlib.suppress(OSError):  # it is gone already
+                    if self.lender.start(self.fork):
+                        socket.send_fds(asking, [b"."], [self.lender.line.fileno()])
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.join()
+        self.lender.close()
+
+
+class Line:
+    """In place of a `Lender` of one's own: that of the run. `line` is None where there is none."""
+
+    line = None
+
+    def __init__(self):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+            asking.connect(str(_line_at()))
+            for line in socket.recv_fds(asking, 16, 1)[1]:
+                self.line = socket.socket(fileno=line)
+
+    def start(self, _fork=None):
+        return self.line is not None
+
+    def close(self):
+        if self.line is not None:
+            self.line.close()
+
+
+def _line_at():
+    return Path(os.environ[WHERE]).parent / "values"
 
 
 def runner():
@@ -50,5 +107,25 @@ def borrow():
         runner._servers.__class__ = Lent
         return runner
 
-    if grader.Runner is Runner:
-        grader.Runner = borrowing
+    if grader.Runner is not Runner:
+        return
+    grader.Runner = borrowing
+    if os.environ.get("LABGRADE_FRESH") != "1":
+        _borrow_values()
+
+
+def _borrow_values():
+    from labgrade.run import class_run, grader
+    from labgrade.truth import oracle
+
+    class Lent(oracle.Oracle):
+        def lender(self):
+            return _own_line().line
+
+    grader.Oracle = oracle.Oracle = Lent
+    class_run.Lender = Line
+
+
+@functools.cache
+def _own_line():
+    return Line()

@@ -122,3 +122,36 @@ def test_what_a_person_settled_opens_and_closes_what_needs_it(graded):
     raised = graded(total="56", decided=lambda check: Fraction(1) if check.id == "total" else None)
     assert raised["after-total"].verdict.outcome is Outcome.MANUAL
     assert graded(total="56")["after-total"].verdict.outcome is Outcome.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("essay", "shown"),
+    [
+        ("https://code.example/kws", "https://code.example/kws"),
+        ("![roofline](plot.png)", "![roofline](plot.png)"),
+        ("<https://code.example/kws>", "<https://code.example/kws>"),
+        ("![p][img]\n\n[img]: plot.png", "![p][img]\n\n[img]: plot.png"),
+        ("As in https://code.example/ann and shown there.", "As in https://code.example/ann and shown there."),
+        (
+            "See [mine](https://code.example/ann)\n\n~~old~~ and text",
+            "See [mine](https://code.example/ann)\n\n        and text",
+        ),
+        ("| what | where |\n|---|---|\n| runs | [a](https://b.example/c) |", "| [a](https://b.example/c) |"),
+        ("It &times; https://b.example/c <!-- no -->", "It \N{MULTIPLICATION SIGN} https://b.example/c"),
+    ],
+)
+def test_a_person_sees_addresses_and_pictures(graded, essay, shown):
+    found = graded(essay=essay)["essay"]
+    assert found.verdict.outcome is Outcome.MANUAL
+    assert shown in found.to_mark.text
+
+
+@pytest.mark.parametrize("essay", ["<!-- https://code.example/kws -->", "~~https://code.example/kws~~", "<s>a</s>"])
+def test_what_no_reader_sees_is_still_nothing(graded, essay):
+    assert graded(essay=essay)["essay"].verdict.outcome is Outcome.MISSING
+
+
+def test_texts_with_other_addresses_differ_and_no_value_is_read_in_one(graded):
+    ann, bob = (graded(essay=f"As in https://code.example/{name}/57 there.") for name in ("ann", "bob"))
+    assert ann["essay"].basis != bob["essay"].basis
+    assert graded(total="https://code.example/57")["total"].verdict.outcome is not Outcome.CORRECT

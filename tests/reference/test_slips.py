@@ -9,8 +9,8 @@ from torch import nn
 
 from labgrade.core.serialise import plain_subject
 from labgrade.diagnosis import small_networks
-from labgrade.subjects import models, onnx_small
-from reference import attention_slips, layer_slips, slips
+from labgrade.subjects import models, networks, onnx_small
+from reference import attention_slips, buffer_slips, layer_slips, slips
 from reference._counting.engine import analyse
 from reference._counting.wrong import AsIf, traced
 from reference._slips import counts
@@ -44,9 +44,91 @@ def test_parameter_slips():
         t.numel() for t in GOOGLENET.on_meta()[0].state_dict().values()
     )
     assert slips.parameters_and_buffers(GOOGLENET) > parameters(GOOGLENET)
+    assert slips.parameters_and_buffers(Given(lambda: nn.Linear(4, 4), (1, 4))) is None  # where there are no buffers
     half_frozen = Given(lambda: nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2).requires_grad_(False)), (1, 4))  # noqa: FBT003
     assert slips.parameters_trainable_only(half_frozen) == 20
     assert slips.parameters_with_auxiliary_heads(torchvision("resnet18")) is None
+
+
+def norms():
+    frozen = nn.Conv2d(3, 4, 3).requires_grad_(False)  # noqa: FBT003
+    return nn.Sequential(frozen, nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 5, 1, bias=False))
+
+
+NORMS = Given(norms, (2, 3, 9, 9))
+
+
+def test_slips_of_buffers_and_of_frozen_parameters():
+    state = sum(each.numel() for each in norms().state_dict().values())
+    known = dict(buffer_slips.buffers_slips(NORMS)["values"])
+    assert [known[name] for name in ("counters", "means", "parameters", "state")] == [8, 4, 112 + 8 + 20, state]
+    known = dict(buffer_slips.buffer_bytes_slips(NORMS)["values"])
+    assert [known[name] for name in ("elements", "four", "eight")] == [9, 36, 72]
+    for which in ("trainable", "frozen"):
+        assert dict(slips.parameters_slips(NORMS, which=which)["values"])["state"] == state
+
+
+class Pair(nn.Module):
+    """A recurrent module whose output is a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(6, 5, 2, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+
+def test_slips_of_a_recurrent_layer():
+    held = {name: each.numel() for name, each in Pair().named_parameters()}
+    weights = {name: each for name, each in held.items() if "weight" in name}
+    known = dict(slips.macs_slips(Given(Pair, (3, 7, 6)))["values"])
+    rows, right = 3 * 7, 3 * 7 * sum(weights.values())
+    assert known[""] == right
+    assert known["one_direction"] == rows * sum(each for name, each in weights.items() if "reverse" not in name)
+    assert known["first_recurrent"] == rows * sum(each for name, each in weights.items() if "_l0" in name)
+    assert known["hidden_weights"] == rows * sum(each for name, each in weights.items() if "_ih_" in name)
+    assert known["recurrent_biases"] == rows * sum(held.values())
+    assert known["one_step"] == right // 7
+    assert known["other_gates"] == right * 4 // 3
+    assert known["products"] == 0
+
+
+def test_slips_of_attention_and_of_transposed_convolutions():
+    attention = Given(lambda: small("Attention", width=8, heads=4), (3, 5, 8))
+    projections, products = 4 * 15 * 64, 2 * 3 * 25 * 8
+    known = dict(slips.macs_slips(attention)["values"])
+    assert known[""] == projections + products
+    assert known["half_of_attention"] == projections + products // 2
+    assert known["heads_multiplied"] == projections + 4 * products
+    assert known["one_sample_of_products"] == projections + products // 3
+    assert known["kernel"] == known[""]  # products of tensors have none
+    up = Given(lambda: nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1, output_padding=1), (2, 4, 5, 6))
+    known = dict(slips.macs_slips(up)["values"])
+    assert known["transposed_by_output"] == 4 * known[""]
+    assert known["transposed"] == 0
+
+
+def small(kind, **options):
+    return networks._own(kind)(**options)
+
+
+def test_pairs_are_of_likely_slips_that_one_can_make_together():
+    answer = slips.macs_slips(NORMS)
+    assert {"groups+bias", "batch+products"} <= set(answer["pairs"])
+    assert not {"bias+bias_always", "norm_once+norm_twice", "dilation+out_for_in"} & set(answer["pairs"])
+    values = dict(slips.macs_slips(NORMS, among=answer["pairs"])["values"])
+    single = dict(answer["values"])
+    assert values["batch+bias"] == single["bias"] // 2
+
+
+def test_an_end_of_the_size_of_another_part_is_told_by_no_number():
+    alike = Given(lambda: nn.Sequential(*(nn.Linear(4, 4) for _ in range(3))), (1, 4))
+    assert slips.macs_slips(alike)["by_chance"] == ["first_layer", "last_layer"]
+    assert set(slips.parameters_slips(alike)["by_chance"]) == {
+        *("last_layer", "first_layer", "last_tensor", "first_tensor")
+    }
+    assert slips.macs_slips(NORMS)["by_chance"] == []
 
 
 def test_byte_slips():

@@ -40,6 +40,24 @@ def test_a_transposed_convolution_is_told_to_be_counted_by_its_output():
     assert found["share"] == pytest.approx(65_536 / 208_896)
 
 
+def rows(table):
+    return {row["names"][0]: row["value"] for row in table["rows"]}
+
+
+def test_a_table_by_layer_has_what_each_layer_alone_takes():
+    found = {name: each for each in tool_slips.macs_by_layer_tool_slips(UP) for name in each["tools"]}
+    assert rows(found["thop"]) == {"Sequential": 0, "0": 131_072, "1": 45_056, "2": 32_768}
+    assert "transposed convolutions by their output" in found["thop"]["layers"]
+    assert "upsampling" in found["thop"]["all"]
+    assert "upsampling" not in found["thop"]["layers"]  # where only rows of layers are handed in
+
+
+def test_a_weight_that_two_modules_share_is_not_said_to_run_twice():
+    found = {name: each for each in tool_slips.parameters_tool_slips(WORDS) for name in each["tools"]}
+    assert "again for each module that shares them" in found["torchinfo"]["says"]
+    assert "Linear" not in found["flopco"]["says"]  # its weight is the embedding's, which is counted
+
+
 def test_what_students_see_holds_no_amount():
     for subject in (UP, WORDS):
         for each in tool_slips.macs_tool_slips(subject) + tool_slips.flops_tool_slips(subject):

@@ -186,3 +186,17 @@ def test_a_measuring_child_sees_the_file_what_lies_beside_it_and_no_student(insp
     of_python = {Path(place).parts[1] for place in (sys.prefix, sys.base_prefix)}  # may lie in somebody's home
     assert "home" in of_python or "home" not in seen["root"]
     assert {"trusted", "scratch"} <= set(seen["root"])
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+def test_a_large_file_is_measured_where_it_lies_and_stays_as_it_is(inspect, runner, tmp_path, mode):
+    """A second name takes no time where everybody may read the file; what nobody else may read is copied."""
+    content = b"conv " * (1 << 20)
+    (tmp_path / "model.txt").write_bytes(content)
+    (tmp_path / "model.txt").chmod(mode)
+    found = inspect("tries_to_write").value
+    assert (tmp_path / "model.txt").read_bytes() == content
+    if runner._servers.may_link(str(HERE / "trusted")):
+        assert found["names"] == (2 if mode == 0o644 else 1)
+    assert found["error"] or found["names"] == 1  # another user's, on a mount that is read-only
+    assert (tmp_path / "model.txt").stat().st_nlink == 1

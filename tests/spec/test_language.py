@@ -15,6 +15,7 @@ from labgrade.core.task import (
     Criterion,
     InputSpec,
     Limits,
+    Picture,
     RangeCredit,
     RunForm,
     SubjectSpec,
@@ -44,7 +45,7 @@ class WithPractice(Check):
     practice: bool = False
 
 
-@pytest.mark.parametrize("holder", [Task, "lab", Check, RunForm, BuildForm], ids=str)
+@pytest.mark.parametrize("holder", [Task, "lab", Check, RunForm, BuildForm, Picture], ids=str)
 def test_the_docs_have_the_table_of_the_words(holder):
     file = "cpp-tasks.md" if holder is BuildForm else "spec-language.md"
     page = (ROOT / "docs" / file).read_text(encoding="utf-8")
@@ -54,7 +55,19 @@ def test_the_docs_have_the_table_of_the_words(holder):
 
 @pytest.mark.parametrize(
     "holder",
-    [Task, Limits, SubjectSpec, InputSpec, TableType, Check, Alternative, RangeCredit, Criterion, Counterexample],
+    [
+        Task,
+        Limits,
+        SubjectSpec,
+        InputSpec,
+        TableType,
+        Check,
+        Alternative,
+        RangeCredit,
+        Criterion,
+        Counterexample,
+        Picture,
+    ],
     ids=lambda holder: holder.__name__,
 )
 def test_a_plain_word_is_a_field_of_what_holds_it(holder):

@@ -64,10 +64,12 @@ def beside(check):
 def test_a_table_stands_beside_the_expected_one_where_the_spec_reveals_it(grade):
     checks, report = grade()
     assert beside(checks["shown"]) == [("a", 1000, 1000, True), ("b", 4000, 2000, False)]
-    assert checks["kept"].rows == ()
+    assert beside(checks["kept"]) == beside(checks["shown"])
     assert checks["kept"].verdict.rows == checks["shown"].verdict.rows == ()
     student = {check.id: check for check in student_view.for_student(report).submissions[0].tasks[0].checks}
     assert beside(student["shown"]) == beside(checks["shown"])
+    assert beside(student["kept"]) == [("a", 1000, None, True), ("b", 4000, None, False)]
+    assert not any(row.expected_text for row in student["kept"].rows)
 
 
 def test_what_is_also_right_shows_nothing_wrong_and_a_known_mistake_shows_where(grade):

@@ -418,7 +418,7 @@ def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_
         own._worker.kill()
         own._worker.wait()
         with monkeypatch.context() as patched:
-            patched.setattr(own, "_start", lambda worker=own._worker: worker)
+            patched.setattr(own, "_start", lambda worker=own._worker, **_: worker)
             with pytest.raises(FaultError, match="ended with code -9 while computing 'size'"):
                 own.value(QuantityCall(quantity="size"), SUBJECT)
         assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
@@ -458,6 +458,22 @@ def test_workers_may_be_forks_of_one_that_has_torch_loaded(folder, monkeypatch, 
         one.close()
         assert one.value(QuantityCall(quantity="parent", parameters={"again": 2}), SUBJECT)[0] == os.getpid()
         assert two.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_torch_is_loaded_for_quantities_alone_that_name_it(folder):
+    counting = "import sys\n\ndef loaded(subject):\n    return 'tor' + 'ch' in sys.modules\n"
+    (folder / "reference/light.py").write_text(counting)
+    with contextlib.closing(Lender()) as lender, oracle(folder) as own:
+        own.lender = lambda: lender.line if lender.start() else None
+        assert own.value(QuantityCall(quantity="loaded"), SUBJECT) is False
+        assert lender._process is None
+        assert own.value(QuantityCall(quantity="parent"), SUBJECT) == [lender._process.pid, True]
+        (folder / "reference/light.py").write_text(counting + "\n")
+    with contextlib.closing(Lender()) as lender, oracle(folder) as own:
+        own.lender = lambda: lender.line if lender.start() else None
+        own.value(QuantityCall(quantity="parent", parameters={"again": 1}), SUBJECT)
+        assert own.value(QuantityCall(quantity="loaded"), SUBJECT) is True  # of what is there, none is started anew
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the quantity finds its pipe in /proc")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.answers.rendering import CodeFile
     from labgrade.answers.text import Seen
-    from labgrade.core.results import Answered, Submission
+    from labgrade.core.results import Answer, Answered, Submission
     from labgrade.core.task import AnswerType, Form
     from labgrade.values import Array
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         | tuple[Note, ...]
         | tuple[str, ...]
         | tuple[Line, ...]
+        | tuple[Answer, ...]
         | tuple[CodeFile, ...]
         | str
         | bool
@@ -44,6 +45,7 @@ Wanted: TypeAlias = Literal[
     "lines",
     "mentions",
     "around",
+    "tables",
     "present",
     "returned",
     "markdown",
@@ -66,6 +68,7 @@ class Ask:
     what a program printed; `notes`: what lies where the forms look in vain; `seen`: what a text holds instead of a
     value; `passages`: the texts in which forms look; `lines`: the lines in which a form looks, as typed pieces;
     `mentions`: those that have its task's number; `around`: those in which it may be answered, where it has no section;
+    `tables`: all tables of the kind in its section, or in what is of no task where `about` says `around`;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
     `sources`: what is found in what tools and programs said, and in C++ sources.
@@ -132,7 +135,7 @@ def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
 
 
 def ask_passages(kind: AnswerType, forms: Iterable[Form]) -> Ask:
-    """For the parts of the hand-in in which these forms look."""
+    """For the parts of the hand-in in which these forms look, as people see them; for a `file` without addresses."""
     return Ask(wanted="passages", kind=kind, forms=tuple(map(without_files, forms)))
 
 
@@ -172,6 +175,12 @@ def ask_around(path: tuple[str, ...], about: str = "") -> Ask:
     return Ask(wanted="around", kind="text", forms=(TextForm(report=path),), about=about)
 
 
+def ask_tables(kind: AnswerType, form: TextForm, *, around: bool = False) -> Ask:
+    """For all that may be the table where a form looks, or `around` the sections of tasks."""
+    bare = replace(form, after=None, find=None)
+    return Ask(wanted="tables", kind=kind, forms=(bare,), about="around" if around else "")
+
+
 def is_of_nothing(ask: Ask, submission: Submission) -> bool:
     """Whether no file that is handed in has a name that is looked for, so that the reply is None.
 
@@ -204,15 +213,23 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return text.obtain(ask.kind, form, submission, about=ask.about)
         case "seen", TextForm() as form:
             return text.seen_instead(ask.kind, form, submission)
-        case "lines", TextForm() as form:
-            return reports.lines(form, submission, ask.about)
-        case "mentions", TextForm() as form:
-            return reports.mentions(form, submission, ask.about, ask.others)
-        case "around", TextForm() as form:
-            return reports.around(form, submission, ask.about)
+        case (("lines" | "mentions" | "around" | "tables"), TextForm() as form):
+            return _of_sections(ask, form, submission)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
     return _beside(ask, submission)
+
+
+def _of_sections(ask: Ask, form: TextForm, submission: Submission) -> Reply:
+    """Lines and tables in which an answer may stand."""
+    match ask.wanted:
+        case "mentions":
+            return reports.mentions(form, submission, ask.about, ask.others)
+        case "around":
+            return reports.around(form, submission, ask.about)
+        case "tables":
+            return text.tables(ask.kind, form, submission, around=bool(ask.about))
+    return reports.lines(form, submission, ask.about)
 
 
 def _beside(ask: Ask, submission: Submission) -> Reply:
@@ -222,8 +239,12 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
-            found = reports.passages([form for form in forms if isinstance(form, TextForm)], submission)
-            return found or reports.passages([TextForm()], submission)  # all that a person may find it in
+            own = [form for form in forms if isinstance(form, TextForm)]
+            written = ask.kind != "file"
+            found = reports.passages(own, submission, written=written)
+            return found or reports.passages(
+                [TextForm()], submission, written=written
+            )  # all that a person may find it in
         case "markdown", _:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:

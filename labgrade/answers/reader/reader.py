@@ -44,7 +44,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "stray", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages", "lines", "mentions", "around", "code", *NOTHING), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines", "mentions", "around", "tables", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "image": (str,),
@@ -233,7 +233,7 @@ def _unread(ask: Ask, why: str) -> object:
         return (Line(place=ask.place, number=0, unread=why),)
     if ask.wanted == "notes":
         return (Note(text=f"{ask.place} can't be read: {why}", unread=True),)
-    if ask.wanted in {"passages", "code", *NOTHING}:
+    if ask.wanted in {"passages", "tables", "code", *NOTHING}:
         return ()
     if ask.wanted == "seen":
         return None

@@ -7,7 +7,7 @@ students put results into fences of Python, and code into fences of nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,23 +20,8 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"[ \t>]*(?P<marks>`{3,}|~{3,})[ \t]*\{?\.?(?P<language>[\w+#-]*)")
 _LANGUAGES = frozenset(
     {
-        *(
-            "py",
-            "python",
-            "python3",
-            "ipython",
-            "c",
-            "cc",
-            "cpp",
-            "c++",
-            "cxx",
-            "cuda",
-            "cu",
-            "java",
-            "js",
-            "javascript",
-        ),
-        *("rust", "matlab", "cmake", "make", "makefile", "diff"),
+        *("py", "python", "python3", "ipython", "c", "cc", "cpp", "c++", "cxx", "cuda", "cu", "java"),
+        *("js", "javascript", "rust", "matlab", "cmake", "make", "makefile"),
     }
 )
 _QUOTE = re.compile(r"[ \t]*>(?![ \t]*(?:python3?|tree|ls|cd|cat|\./))")
@@ -82,6 +67,8 @@ def kinds(text: str, *, notebook: bool = False) -> tuple[Kind, ...]:
         example = _announced(lines, first)
         named = fence["language"].lower() in _LANGUAGES
         inner = _of_fence(lines[first + 1 : last], named=named, sure=named and notebook, example=example)
+        if fence["language"].lower() == "diff":
+            inner = _of_diff(lines[first + 1 : last], example)
         found += [_TEXT, *inner, *([_TEXT] if last < len(lines) else [])]
     return tuple(found[: len(lines)])
 
@@ -108,6 +95,13 @@ def _of_fence(lines: list[str], *, named: bool, sure: bool, example: str) -> Ite
         of_code = sure or inside or (at < last and bool(_OF_CODE.match(line[:_LONGEST]))) or bool(_COMMENT.match(line))
         comment = named and bool(_COMMENT.match(line))
         yield Kind(code=plainly[at] or comment or (source and of_code), fenced=True, example=example)
+
+
+def _of_diff(lines: list[str], example: str) -> Iterator[Kind]:
+    """The lines of a difference: those that were taken out say nothing."""
+    kept = _of_fence([line[1:] for line in lines], named=False, sure=False, example=example)
+    for line, kind in zip(lines, kept, strict=True):
+        yield replace(kind, code=kind.code or line.startswith("-"))
 
 
 def _unfenced(lines: list[str], at: int) -> Iterator[Kind]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Submission
 
+_ADDRESSES = ("![", "(", "http", "www.")  # what begins with these is blank to who looks for values, and seen by people
 _MARKS = ("<!--", "~~", "](", "][", "://", "www.", "<del", "<s", "<DEL", "<S")
 # Every branch begins with a plain letter: only then does the search skip quickly over what matters not.
 _OPENS = re.compile(
@@ -51,11 +53,11 @@ _INK = re.compile(r"[^\n]")
 _LINE_END = re.compile(r"\r+\n|\r")  # `\r\r\n` is one: Python's csv writes it on Windows without newline=""
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, addresses: bool = False) -> str:
     """The text with what a rendered page does not show, or shows struck out, turned to blanks; as long as it was.
 
     HTML comments, `~~...~~`, `<del>`, `<s>`, images, the targets of links and bare addresses; not inside of code
-    fences, where all of this is meant as it is written.
+    fences, where all of this is meant as it is written. With `addresses` the last three stay.
     """
     text = _ZERO_WIDTH.sub(" ", text)
     if not any(mark in text for mark in _MARKS):
@@ -63,6 +65,8 @@ def visible(text: str) -> str:
     pieces: list[str] = []
     position = 0
     for start, end in _hidden(text):
+        if addresses and text.startswith(_ADDRESSES, start):
+            continue
         pieces += (text[position:start], _INK.sub(" ", text[start:end]))
         position = end
     return "".join(pieces) + text[position:]
@@ -132,7 +136,8 @@ class Document:
     """A text with the path it was read from, as its reader sees it (`visible`); a .csv or .tsv as it is.
 
     Lines end in a line feed; colours of a terminal are taken out. `lossy`: of a format of which a part may be lost, and
-    of `problem` if that is known; what is not right in it is for a person to see.
+    of `problem` if that is known; what is not right in it is for a person to see. `written`: the same lines with
+    addresses and images, which are for people alone; "" where there are none.
     """
 
     path: str
@@ -140,10 +145,31 @@ class Document:
     remarks: tuple[str, ...] = ()
     lossy: bool = False
     problem: str = ""
+    written: str = ""
 
     def line(self, position: int) -> int:
         """The line, counted from 1, that holds the character at `position`."""
         return self.text.count("\n", 0, position) + 1
+
+    def as_written(self, start: int, end: int) -> str:
+        """A part of the text with the addresses and images that stand in it."""
+        if not self.written:
+            return self.text[start:end]
+        first, begin = self.line(start), self.text.rfind("\n", 0, start) + 1
+        stop = self.text.find("\n", end)
+        lines = self.text[begin : stop if stop >= 0 else len(self.text)].split("\n")
+        written = self.written.split("\n", first + len(lines) - 1)[first - 1 :]
+        known = [_as_written(*both) for both in itertools.zip_longest(lines, written[: len(lines)], fillvalue="")]
+        behind = end - begin - sum(len(line) + 1 for line in lines[:-1])
+        known[-1] = known[-1][:behind] if len(known[-1]) == len(lines[-1]) else known[-1]
+        known[0] = known[0][start - begin :] if len(known[0]) == len(lines[0]) else known[0]
+        return "\n".join(known)
+
+
+def _as_written(shown: str, written: str) -> str:
+    """A line as it was written; what is `shown` of it, where that is of no such line."""
+    letters = iter(written)
+    return written if all(letter in letters for letter in shown if not letter.isspace()) else shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +203,11 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     """The document that a file's bytes are; several forms ask for the same one in turn."""
     other = converted(data, path)
     if other is not None:
+        text, written = _shown(without_invisible(other.text))
         return Document(
             path=path,
-            text=in_stated_units(plain_markup(visible(without_invisible(other.text)))),
+            text=text,
+            written=written,
             remarks=(f"lines of '{path}' are counted in its text as Markdown",),
             lossy=bool(other.problem) or path.lower().endswith(LOSSY),
             problem=other.problem,
@@ -191,9 +219,17 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     text = _LINE_END.sub("\n", without_invisible(without_colours(text)))
     text = plain_latex(text) if path.lower().endswith(".tex") else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
-    if not path.lower().endswith(_AS_THEY_ARE):
-        text = in_stated_units(plain_markup(visible(without_log_marks(text))))
-    return Document(path=path, text=text, remarks=remarks)
+    text, written = (text, "") if path.lower().endswith(_AS_THEY_ARE) else _shown(without_log_marks(text))
+    return Document(path=path, text=text, remarks=remarks, written=written)
+
+
+def _shown(text: str) -> tuple[str, str]:
+    """The text in which values are looked for, and the one that people see where that has more, line by line."""
+    blank = visible(text)
+    whole = visible(text, addresses=True) if blank != text else blank
+    found = in_stated_units(plain_markup(blank))
+    written = in_stated_units(plain_markup(whole)) if whole != blank else ""
+    return found, written if written.count("\n") == found.count("\n") else ""
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:

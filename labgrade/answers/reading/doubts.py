@@ -59,6 +59,7 @@ _TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
 _ASIDE = re.compile(
     r"[(\[](?:[^()\[\]\s]+\s+){2,}[^()\[\]]*[)\]]|[(\[](?:unlike|without|ohne|sans)[^()\[\]]*[)\]]", re.IGNORECASE
 )
+_ADDS_UP = re.compile(r"\b(?:sum|sums|summed|add|adds|added|adding|comes?) up to\b", re.IGNORECASE)
 _BOUND = re.compile(r"\b(max|min)\.\s", re.IGNORECASE)
 _PLAIN = re.compile(r"[\W_]+")
 _NEAR, _REACH = 48, 240  # characters
@@ -71,7 +72,8 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
     `about` is the model in question: a number said of another one is none.
     """
     # `nicht trainierbar` is a label, and no negation.
-    sentence = _SENTENCE.split(_TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))[-1]
+    plain = _ADDS_UP.sub(" = ", _TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
+    sentence = _SENTENCE.split(plain)[-1]
     sentence = _ASIDE.sub(" ", sentence)
     for label in ("frozen", "trainable"):
         sentence = pattern("labels", label).sub(" ", sentence)
@@ -80,6 +82,7 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
     ahead = behind[:_NEAR]
     found = (
         _SIGN.search(sentence)
+        or pattern("doubts", "aside").search(sentence)
         or pattern("doubts", "before").search(clauses[-1])
         or _of_label(clauses)
         or pattern("doubts", "behind").match(ahead.lstrip(" *_`$(),.;-\u2013"))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.blocks import Kind, kinds
-from labgrade.answers.reading.doubts import corrections, doubt_about, other_model, taken_back
+from labgrade.answers.reading.doubts import corrections, other_model
+from labgrade.answers.reading.labelling import UNIT_ALONE, chosen, in_brackets, labelled, led
 from labgrade.answers.reading.numerals.number_words import Found, words_in
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.numerals.units import divided_by, label_unit
+from labgrade.answers.reading.pieces import OPEN, Above, Line, LinePiece
 from labgrade.answers.reading.plain_values import find_shape
-from labgrade.answers.reading.tabular.headers import answer_column, unit_of_header
+from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.tabular.series import apart, of_labels
-from labgrade.answers.reading.terms import GOES_ON, JOINED, LEFT_OUT, PIPES, agree, is_term, stands_out
+from labgrade.answers.reading.terms import GOES_ON, LEFT_OUT, PIPES, is_term
 from labgrade.answers.reading.vocabulary import concepts, pattern
 from labgrade.values import Number
 
@@ -26,29 +28,23 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
     from labgrade.answers.reading.passages.sections import Span
 
+__all__ = ["OPEN", "Line", "LinePiece", "read_lines"]
 _NOTEBOOK = ".ipynb"  # whose cells of code stand in fences
 _MOST_LINES = 4_000
 _LONGEST_LINE = 4_000
 _LONGEST_TITLE = 200
 _MOST_PIECES = 800
-_LARGEST_IN_PASSING = 1_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
-OPEN = "???"
 _UNFILLED = re.compile(r"[:=\uff1a]([\s*_`|\\?.\u2026\[\]-]*+)([A-Za-z]{0,6})[\s*`|]*+$")  # Total traffic: ___ MB
 _BLANK = re.compile(r"\?|(?:\\?_){3}|\s(?:\\?_){2}|\.{3}|\u2026|\[\s*\]|-")
-_UNIT_ALONE = re.compile(r"[kKMGT]i?B|bytes|B|[GM]?MACs?|[GM]?FLOPs?")
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]|\?{2,}")
 _SCALED = re.compile(r"\d[ \u00a0*_`]{0,3}$")  # what stands behind is a scale: 14.98 \u5104
 _DEFINED = re.compile(  # 1 MB = 10^6 bytes
     r"(?<![\d.,])1\s?[kKMGT]i?(?:[Bo]|[bB]ytes?)\s?(?:=|is|are|ist|\u662f|\u70ba|\u4e3a)\s?"
     r"(?:[\d.,'^*x\u00d7\u2070\u00b9\u00b2\u00b3\u2074-\u2079 ]{2,24})(?:[kKMG]i?B|B|[bB]ytes?|octets?)(?![A-Za-z])"
 )
-_BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
 _OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
 _RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])")
-_MAGNITUDE = 10
-_ONE_OF_SEVERAL = frozenset({"trainable", "frozen", "types"})  # of a heading that speaks of several answers
-_LETTERS = re.compile(r"[^\W\d_]+")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
 _BY = re.compile(r"[(\[]?(?:/|÷|\\div|\bdivided by|\bin(?= \d| (?:units?|multiples) of))")
@@ -59,61 +55,8 @@ _UNIT_BEHIND = re.compile(  # 119445696, in KB
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
-_CLAUSE_END = re.compile(r"\((?=[^()\d]*[:=][\s*`]*(?:\d|$))|[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _GROUPED = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
-_CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[{};|\u3001\u3002\uff1b,]|[.!?](?=\s)")
-_IN_BRACKETS = re.compile(r"[\s*_`$]{0,4}\(([^()\d\n]{2,40})\)")  # 5 (all) = 4 (learned) + 1 (fixed)
-_NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinePiece:
-    """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
-
-    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
-    but the section's heading labels it. `led`: a sign leads from its label to it, and it counts no items.
-    """
-
-    value: str | Number | tuple[int, ...]
-    said: tuple[str, ...] = ()
-    measures: str = ""
-    doubt: str = ""
-    small: bool = False
-    titled: bool = False
-    led: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line with its pieces in order. `dots`: it stands for what was left out.
-
-    `fenced`: it stands in a fence. `shared`: under a heading of several tasks. `corrects`: it says before its first
-    value that this puts something right. `unread`: why nothing of the text could be read. `terms`: it has numbers that
-    are no pieces, as those of a sum or a product.
-    """
-
-    place: str
-    number: int
-    pieces: tuple[LinePiece, ...] = ()
-    code: bool = False
-    quoted: bool = False
-    fenced: bool = False
-    shared: bool = False
-    corrects: bool = False
-    dots: bool = False
-    terms: bool = False
-    unread: str = ""
-
-
-@dataclass(slots=True)
-class _Above:
-    """What stands above a line: the heading, the last line of words alone, the header of the table that it is in."""
-
-    title: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-    age: int = 0
-    line: str = ""
-    header: tuple[str, ...] = ()
+_RUNS = re.compile(r"(?:^|[\s\])>])(?:\$ |\./|python3? )")  # a command of a terminal
 
 
 def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> tuple[Line, ...]:
@@ -123,26 +66,36 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
     for span in spans:
         number = document.line(span.start)
         heading = document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2]
-        above = _Above(title=concepts(heading))
-        said = _line(heading, _Above(), document.path, number, about)
+        above = Above(title=concepts(heading))
+        said = _line(heading, Above(), document.path, number, about)
         # A heading may say the answer itself.
         if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
             found.append(said)
-        for written in GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n"):
+        texts = GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n")
+        for written, below in zip_longest(texts, texts[1:], fillvalue=""):
+            above.alone = not below.strip("`~ \t")
             if len(found) == _MOST_LINES:
                 return tuple(found)
             kind = kind_of[min(number, len(kind_of)) - 1]
             line = _line(written.replace(_JOINED, " ")[:_LONGEST_LINE], above, document.path, number, about, kind)
+            above.model = _run_for(written, about, above.model)
             if line is not None:
-                found.append(_doubted(line, kind.example))
+                found.append(_doubted(line, kind.example or above.model))
             number += 1 + written.count(_JOINED)
     return tuple(found)
+
+
+def _run_for(written: str, about: str, before: str) -> str:
+    """The other model that a command runs for, as far down as its output goes; "" of our own, or none."""
+    if not written.strip():
+        return ""
+    return other_model(written, about) if about and _RUNS.search(written[:_LONGEST_TITLE]) else before
 
 
 def _is_unfilled(plain: str) -> bool:
     """Whether a line ends with a label and a blank to fill in, or a unit alone."""
     found = _UNFILLED.search(plain)
-    return found is not None and bool(_BLANK.search(found[1]) or _UNIT_ALONE.fullmatch(found[2]))
+    return found is not None and bool(_BLANK.search(found[1]) or UNIT_ALONE.fullmatch(found[2]))
 
 
 def _joined(found: re.Match[str]) -> str:
@@ -155,7 +108,7 @@ def _doubted(line: Line, example: str) -> Line:
     return replace(line, pieces=pieces)
 
 
-def _line(whole: str, above: _Above, path: str, number: int, about: str, kind: Kind = Kind()) -> Line | None:  # noqa: B008 - frozen
+def _line(whole: str, above: Above, path: str, number: int, about: str, kind: Kind = Kind()) -> Line | None:  # noqa: B008 - frozen
     place = f"{path}:{number}"
     if not whole.strip():
         above.header, above.line, above.age = (), "", above.age + 1
@@ -174,8 +127,11 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str, kind: K
     if not values:
         # What is quoted names more than what stands below it.
         above.words, above.age, above.line = (frozenset() if kind.quoted else concepts(plain)), 0, plain
+        above.code = kind.code
     elif not kind.code:
         above.age += 1
+        if above.code:  # code labels what it prints first
+            above.words, above.code = frozenset(), False
     return Line(
         place=place,
         number=number,
@@ -183,12 +139,14 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str, kind: K
         code=kind.code,
         quoted=kind.quoted,
         fenced=kind.fenced,
+        row="|" in plain,
         corrects=not kind.code and any(at < min(values, default=len(plain)) for at in corrections(plain)),
+        undecided=not (kind.code or kind.quoted) and bool(pattern("doubts", "undecided").search(plain)),
         terms=len(_RUN.findall(plain)) > len(values),
     )
 
 
-def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePiece]]:
+def _pieces(plain: str, above: Above, about: str) -> Iterator[tuple[int, LinePiece]]:
     ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
     paired = of_labels(plain, above.line, ordered)
     taken = [(each.start, each.end) for each in ordered if each.start in paired]
@@ -204,43 +162,29 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePi
         if several and (written[0] in "[(" or max(sizes) < _LARGEST_SIZE):
             taken.append((shape[1], shape[2]))
             yield shape[1], LinePiece(value=sizes)
-    named = {each.start for each in ordered if _in_brackets(plain, each)}
+    named = {each.start for each in ordered if in_brackets(plain, each)}
     numbers = [each for each in ordered if each.start in paired or not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
     claimed = [each for each in numbers if each.start in paired or each.start in named or not is_term(plain, each)]
-    first = concepts(plain[: claimed[0].start]) if claimed else frozenset()
-    leads = bool(first - {"total"} or (first and JOINED.search(plain[: claimed[0].start])))
-    either = _chosen(plain, claimed)
+    leads = led(plain, claimed)
+    either = chosen(plain, claimed)
     for place, found in enumerate(claimed):
         start = claimed[place - 1].end if place else 0
         end = claimed[place + 1].start if place + 1 < len(claimed) else len(plain)
-        piece = _number(plain, found, (start, end), above, about, leads=leads)
+        piece = labelled(plain, found, (start, end), above, about, leads=leads[place])
         piece = replace(piece, doubt="or") if found.start in either else piece
-        own = paired.get(found.start) or (_in_brackets(plain, found) if found.start in named else None)
+        own = paired.get(found.start) or (in_brackets(plain, found) if found.start in named else None)
         yield found.start, replace(piece, said=tuple(sorted(own)), titled=False) if own else piece
     for match in _WORD.finditer(plain):
         if not _covered(taken, match.start()):
             yield match.start(), LinePiece(value=match[0][:80])
 
 
-def _is_passing(found: Found) -> bool:
-    """Whether it is a small number in words, or one by which bytes are divided."""
-    number = found.number
-    in_words = number is not None and not any(map(str.isdigit, number.text)) and number.value < _LARGEST_IN_PASSING
-    return in_words or (number is not None and number.value in _BINARY and not found.measures)
-
-
-def _in_brackets(plain: str, found: Found) -> frozenset[str]:
-    """What stands in brackets right behind a number speaks of."""
-    match = _IN_BRACKETS.match(plain, found.end)
-    return concepts(match[1]) if match else frozenset()
-
-
 def _covered(taken: list[tuple[int, int]], position: int) -> bool:
     return any(start <= position < end for start, end in taken)
 
 
-def _numbers(plain: str, above: _Above) -> Iterator[Found]:
+def _numbers(plain: str, above: Above) -> Iterator[Found]:
     """The numbers of a line; in a row of a table, with the unit that its column's header says."""
     for match in pattern("nothing").finditer(plain):
         if plain[match.end() : match.end() + 1] == "(":
@@ -309,60 +253,3 @@ def _is_unit(label: str, *, prefixes: bool = False) -> bool:
 
 def _moved(found: Found, offset: int) -> Found:
     return replace(found, start=found.start + offset, end=found.end + offset)
-
-
-def _passed_over(header: tuple[str, ...], column: int) -> str:
-    """What says that a column is not the answer: the one header that calls another column so; "" where none does."""
-    meant = answer_column(header)
-    return header[meant].strip() if meant is not None and meant != column else ""
-
-
-def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> LinePiece:
-    """A number and what labels it: words before it, or behind it where the line begins with a number."""
-    before, after = plain[around[0] : found.start], plain[found.end : around[1]]
-    ahead = concepts(_CLAUSE_START.split(before)[-1] if "|" not in before else before)
-    behind = concepts(_CLAUSE_END.split(after)[0])
-    own = ahead if leads else behind | (ahead & {"total"})
-    if not own - {"total"}:
-        clause = around[0] == 0 or _CLAUSE_START.search(before)  # its own words, and none behind the number before
-        own |= behind if leads else (ahead if clause else frozenset())
-    doubt = doubt_about(plain[: found.start], plain[found.end :], about) or taken_back(plain, found)
-    if "|" in plain and above.header:
-        column = plain.count("|", 0, found.start)
-        header = above.header[column] if column < len(above.header) else ""
-        own |= concepts(header)
-        doubt = doubt or other_model(header, about) or _passed_over(above.header, column)
-        own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
-    if found.noun:
-        own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
-    elif found.measures == "count":
-        own |= concepts(found.number.text if found.number else "")  # 100 ops
-    if "calls" in own and not found.noun:
-        own -= {"modules"}  # the calls of modules
-    if found.measures == "bytes":
-        own |= {"memory"}
-    titled = not own
-    if not own - {"total", "memory"}:
-        near = above.words if above.age <= 1 and "|" not in plain else frozenset()
-        title = above.title - _ONE_OF_SEVERAL if own else above.title
-        own, titled = own | (near or title), titled and not near
-    return LinePiece(
-        value=found.number or "",
-        said=tuple(sorted(own)),
-        measures=found.measures,
-        doubt=doubt,
-        small=not stands_out(plain, found) or _is_passing(found),
-        titled=titled,
-        led=bool(JOINED.search(before)) and not pattern("items").match(after.lstrip(" *_`")),
-    )
-
-
-def _chosen(plain: str, found: list[Found]) -> frozenset[int]:
-    """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
-    either: set[int] = set()
-    for one, other in pairwise(found):
-        words = [word for word in _LETTERS.findall(plain[one.end : other.start]) if not _UNIT_ALONE.fullmatch(word)]
-        if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
-            near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
-            either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()
-    return frozenset(either)

@@ -1,20 +1,17 @@
 """What words say of a number, in several languages: what it counts, and what makes one doubt that it is the answer.
 
-The words are data: one file a language in `words/`. A new language is a new file there.
+The words are data (`languages.py`).
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from labgrade.answers.reading.languages import LANGUAGES
 from labgrade.answers.reading.numerals.numbers import as_ascii
 
-_WORDS = Path(__file__).parent / "words"
 # The order counts: what was taken for one concept is no word of a later one (non-trainable is not trainable).
 CONCEPTS = (
     *("frozen", "trainable", "pass", "buffers", "auxiliary", "traffic", "flops", "macs", "activations", "types"),
@@ -25,18 +22,12 @@ _JOINT = r"[\s_-]{0,3}"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
+# What is left out is none of what a label speaks of: `GoogLeNet (without auxiliary classifiers)`.
+_WITHOUT = re.compile(
+    r"[(\[](?:without|w/o|excluding|excl\.|ohne|sans|sin|senza|\u4e0d\u542b|\u6c92\u6709|\u6ca1\u6709)(?![A-Za-z])[^()\[\]\n]{0,120}[)\]]",
+    re.IGNORECASE,
+)
 _SPLIT = re.compile(r"[\s-]+")
-
-
-def _languages() -> tuple[dict[str, Any], ...]:
-    """The files of words, in the order of their names."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    texts = [path.read_text(encoding="utf-8") for path in sorted(_WORDS.glob("*.yaml"))]
-    return tuple(yaml.load(text, Loader=loader) for text in texts)  # noqa: S506 - safe loaders, both
-
-
-_LANGUAGES = _languages()  # read with the module: the jail in which texts are read has no such files
-_ENGLISH = next(each for each in _LANGUAGES if "corrigendum" in each["doubts"]["corrected"])
 
 
 def _spelt(word: str) -> str:
@@ -58,7 +49,7 @@ def _any_of(words: list[str]) -> re.Pattern[str]:
 def pattern(*path: str) -> re.Pattern[str]:
     """All languages' words under a path of the files: `doubts`, `before`."""
     found: list[str] = []
-    for language in _LANGUAGES:
+    for language in LANGUAGES.values():
         words: Any = language
         for key in path:
             words = words.get(key, {})
@@ -69,7 +60,7 @@ def pattern(*path: str) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def concepts(words: str) -> frozenset[str]:
     """What words (their first 400 characters) speak of."""
-    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", as_ascii(words[:_LONGEST])))
+    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
     found = set()
     for name in CONCEPTS:
         rest = pattern("labels", name).sub(" ; ", left)
@@ -83,7 +74,7 @@ def prepare() -> None:
     """Make all patterns: a server does so once, before it forks for each hand-in."""
     for name in ("nothing", *CONCEPTS):
         pattern("labels", name)
-    for name in _ENGLISH["doubts"]:
+    for name in LANGUAGES["en"]["doubts"]:
         pattern("doubts", name)
     for name in ("nothing", "everything", "exceptions", "items"):
         pattern(name)

@@ -11,25 +11,29 @@ from labgrade.answers.reading.lines import Line, LinePiece
 from labgrade.answers.reading.terms import agree
 from labgrade.answers.reading.vocabulary import concepts, pattern
 from labgrade.core.results import Answer
-from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, Rank, Sighting, words_of
+from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting, words_of
 from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from labgrade.core.results import Answered
+    from labgrade.judging.texts.evidence import WantedNumber
     from labgrade.verdict import Verdict
 
 CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
-PARTS, _MOST_PARTS = 2, 300  # of a sum
+PARTS, MOST_PARTS = 2, 100  # of a sum
+_IN_FULL = 10**6  # of so many digits no two numbers add up to a third by accident
+_ROUGHLY = Fraction(1, 100)
 _WHOLE = frozenset({"parameters", "total", "memory"})
 _COMMA = re.compile(r"(\d{1,3}),(\d{3})\s?([A-Za-z].*)")
 THOP = re.compile(r"\d{1,3}\.\d{3}B")
 
 
-def as_trainable(each: Sighting) -> Sighting:
-    """The number of all parameters, where all of them are said to be trainable."""
-    whole = each.rank == Rank.OTHER and "parameters" in each.piece.said and {*each.piece.said} <= _WHOLE
+def as_trainable(each: Sighting, of_all: Line) -> Sighting:
+    """The number of all parameters, where a line with a number says of all of them that they are trainable."""
+    numbers = any(isinstance(piece.value, Number) for piece in of_all.pieces)
+    whole = numbers and each.rank == Rank.OTHER and "parameters" in each.piece.said and {*each.piece.said} <= _WHOLE
     return replace(each, rank=Rank.NAMED) if whole else each
 
 
@@ -52,6 +56,22 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
         return False
     larger = (each.number for each in others if each.number.digits is None or each.number.digits >= LEAST_DIGITS)
     return any(number.value + number.half_unit < each.value < MAGNITUDE * number.value for each in larger)
+
+
+def is_rough(other: Sighting, best: Sighting) -> bool:
+    """Whether a number says roughly what another one says in full: `26,499,616 bytes; the file has 26.6 MB`."""
+    few, full = other.number.digits, best.number.digits
+    off = abs(other.number.value - best.number.value)
+    in_full = full is None or full > LEAST_DIGITS
+    return few is not None and few <= CLAIMABLE_DIGITS and in_full and off <= _ROUGHLY * abs(best.number.value)
+
+
+def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
+    """Whether a line pairs its numbers with like labels, so that the nearest one is not of these words: `5 / 4 / 1`."""
+    asked = wanted.asked & SPECIAL
+    line = [each for each in said if each.line.place == claimed.line.place]
+    own = [each for each in line if asked & {*each.piece.said} and not each.piece.titled]
+    return bool(asked and own) and not any(is_same_number(each, claimed) for each in own)
 
 
 def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict]) -> bool:
@@ -81,13 +101,20 @@ def with_point(number: Number) -> Number:
 def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
     """The first of some numbers, two at least, that add up to a whole, as far as they were printed; none otherwise."""
     total, off = Fraction(0), whole.half_unit
-    for count, each in enumerate(numbers[:_MOST_PARTS], start=1):
+    for count, each in enumerate(numbers[:MOST_PARTS], start=1):
         total, off = total + each.number.value, off + each.number.half_unit
         if count >= PARTS and abs(total - whole.value) <= off:
             return list(numbers[:count])
         if total > whole.value + off:
             break
     return []
+
+
+def two_adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
+    """All numbers that add up with another one to a whole in full: what the convolutions and the linear layers take."""
+    values = {each.number.value for each in numbers if each.number.value > 0}
+    exact = whole.half_unit == 0 and whole.value >= _IN_FULL
+    return [each for each in numbers if exact and whole.value - each.number.value in values]
 
 
 def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) -> Sighting | None:

@@ -12,15 +12,17 @@ from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.judging.texts.choice import Choice, suggested
 from labgrade.judging.texts.evidence import Sighting, sightings
+from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number
 from labgrade.verdict import Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from labgrade.answers.reading.lines import Line
+    from labgrade.core.task import TableType
     from labgrade.judging.texts.evidence import WantedNumber
-    from labgrade.values import Row, Table, Value
+    from labgrade.values import Table, Value
     from labgrade.verdict import Verdict
 
 TOLD_APART = 10  # a smaller number stands in any text
@@ -73,13 +75,6 @@ def _is_name(word: str) -> bool:
     return word[:1].isupper() or "::" in word
 
 
-def saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[Line]:
-    """The lines that together say all that is wanted; none where that is little."""
-    found = [(line, _values(line) & set(wanted)) for line in lines]
-    all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
-    return [line for line, said in found if said] if all_said else []
-
-
 _OPEN = re.compile(
     r"(?:\?{2,}|todo|tb[ad]|n/a|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE
 )
@@ -110,6 +105,19 @@ def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
     return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
 
+def numbers_said(lines: Sequence[Line], expected: Table) -> list[Line]:
+    """The lines that together say all numbers of a table, three at least, in the order of its rows if all are named."""
+    numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
+    wanted = {each for each in numbers if each >= TOLD_APART}
+    said = [
+        (line, {piece.value.value for piece in line.pieces if isinstance(piece.value, Number)} & wanted)
+        for line in lines
+        if not (line.code or line.quoted)
+    ]
+    every = len(wanted) >= _LEAST_SAID and set().union(*(each for _, each in said)) == wanted
+    return [line for line, each in said if each] if every and in_order(lines, expected) else []
+
+
 def in_order(lines: Iterable[Line], expected: Table) -> bool:
     """Whether the numbers of a column stand in the order of their rows' names, where all of those are there."""
     right = {row.name: cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
@@ -122,49 +130,51 @@ def in_order(lines: Iterable[Line], expected: Table) -> bool:
     return list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
 
 
-def _values(line: Line) -> set[Fraction | str | tuple[int, ...]]:
-    """The numbers and words of a line of prose."""
-    if line.code or line.quoted:
-        return set()
-    found = {piece.value.value if isinstance(piece.value, Number) else piece.value for piece in line.pieces}
-    return found | {each.removesuffix("s") for each in found if isinstance(each, str)}
+def tables_lines(
+    kind: TableType, expected: Table | None, lines: Sequence[Line], taken: frozenset[Fraction]
+) -> list[Line]:
+    """The lines with values that may be a table which nobody could read; none where they are too few for its rows.
+
+    A value is a number that is none of another answer, or a shape where the table has some. So are numbers that stand
+    with names of operators or of layers, and those of sums.
+    """
+    shapes = "shape" in kind.columns.values()
+    decimals = shapes or "number" in kind.columns.values()
+    plain = [line for line in lines if not (line.code or line.quoted)]
+    values = [
+        (line, sum(_is_value(piece, taken, shapes=shapes, decimals=decimals) for piece in line.pieces))
+        for line in plain
+    ]
+    held = [line for line, count in values if count] or [line for line in plain if line.terms]
+    count = sum(count for _, count in values)
+    required = [row for row in expected.rows if not row.optional] if expected is not None else []
+    few = 2 * count < len(required) and not any(line.dots for line in lines)
+    rows = names_of(expected) if expected is not None else {}
+    named = [line for line in plain if _names_rows(line, shapes=shapes) or (line.terms and _names_two(line, rows))]
+    return named or (held if (len(held) > 1 or count >= _DENSE) and not few else [])
 
 
-def says_something(row: Row) -> bool:
-    """Whether a row holds more than zeros."""
-    return any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
-
-
-def holds_values(line: Line, taken: frozenset[Fraction], *, shapes: bool, decimals: bool, least: int = 1) -> bool:
-    """Whether a line holds `least` values that no other answer took; with `shapes`, printed arrays hold some."""
-    if line.code or line.quoted:
-        return False
-    return least <= sum(
-        (shapes and isinstance(piece.value, tuple) and len(piece.value) > 1)
-        or (
-            isinstance(piece.value, Number)
-            and not piece.small
-            and not piece.measures
-            and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
-            and piece.value.value not in taken
-        )
-        for piece in line.pieces
+def _is_value(piece: LinePiece, taken: frozenset[Fraction], *, shapes: bool, decimals: bool) -> bool:
+    if isinstance(piece.value, tuple):
+        return shapes and len(piece.value) > 1
+    return (
+        isinstance(piece.value, Number)
+        and not (piece.small or piece.measures or piece.value.value in taken)
+        and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
     )
 
 
-def names_rows(line: Line, *, shapes: bool) -> bool:
+def _names_two(line: Line, rows: Mapping[str, str]) -> bool:
+    """Whether a line names two rows, as a sum of theirs does."""
+    return len({rows[name] for word in _words(line) if (name := plain_name(word)) in rows}) > 1
+
+
+def _names_rows(line: Line, *, shapes: bool) -> bool:
     """Whether a line has operators' whole names and as many numbers, or a layer's with its sizes a column each."""
     words = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
     numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
     operators = sum("::" in word for word in words)
-    sized = shapes and numbers > 1 and any("." in word for word in words)
-    return (sized or 1 < operators <= numbers) and not (line.code or line.quoted)
-
-
-def may_be_table(lines: Sequence[Line], taken: frozenset[Fraction], *, shapes: bool, decimals: bool) -> bool:
-    """Whether lines that hold values may be a table: two of them, or one with several rows."""
-    dense = (holds_values(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in lines)
-    return len(lines) > 1 or any(dense) or any(names_rows(line, shapes=False) for line in lines)
+    return (shapes and numbers > 1 and any("." in word for word in words)) or 1 < operators <= numbers
 
 
 def choose_shape(

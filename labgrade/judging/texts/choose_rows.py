@@ -6,6 +6,7 @@ that nobody expected. Time is linear in the length of the text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _SLOTS = (0, -1, 1, -2, 2)
 _NAMESPACE = "::"
+_TIMES = re.compile(r"[x\u00d7*](\d{1,9})")
+_WIDE = "\u2e80"  # where the scripts begin that have no blanks between words
 _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
@@ -67,7 +70,9 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     names = names_of(expected)
     names = {**_kinds_beside(lines, names), **names}
     lines = [_with_each(_with_joined(line, names), names) for line in lines]
-    records = _beside_others(list(_records(lines, names, columns)))
+    # Which of several names on a line a value belongs to, the one before or behind it, is told by what is right.
+    ways = (_beside_others(list(_records(lines, names, columns, leads=leads))) for leads in (None, False, True))
+    records = max(ways, key=lambda each: _right(each, expected))
     if not records:
         return None
     usual = Counter(each.form for each in records).most_common(1)[0][0]
@@ -76,7 +81,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     others = [each for each in records if each.form != usual and each.name not in seen]
     used = [*in_form, *others]
     required = [row.name for row in expected.rows if not row.optional]
-    dots = any(line.dots for line in lines)
+    dots = any(line.dots or _leaves_out(line) for line in lines)
     there = {each.name for each in used}.intersection(row.name for row in expected.rows)
     if 2 * len(there) < len(required) and not (dots and len(seen) > 1):
         return None
@@ -95,6 +100,21 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     )
     table = Table(rows=rows if sure else once, abridged=dots)
     return RowsFound(table=table, place=ordered[0].line.place, sure=sure, rival=_has_rival(used, columns, slots))
+
+
+def _leaves_out(line: Line) -> bool:
+    """Whether a line says between two values that some are left out: `and so on until`."""
+    words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces]
+    return any(pair in (("so", "on"), ("and", "so"), ("etc", "")) for pair in pairwise(words)) and words.count("") > 1
+
+
+def _right(records: Sequence[_NamedValues], expected: Table) -> int:
+    """How many expected rows have a value of theirs among those that stand with their names."""
+    right = {row.name: [cell for cell in row.cells.values() if cell is not None] for row in expected.rows}
+    said = {
+        each.name for each in records if any(_same(one.value, cell) for one in each.values for cell in right[each.name])
+    }
+    return len(said)
 
 
 def _kinds_beside(lines: Sequence[Line], names: Mapping[str, str]) -> dict[str, str]:
@@ -134,8 +154,9 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
     said = line.pieces[each - 1] if each else None
     if said is not None and isinstance(said.value, str) and (read := in_words(said.value, 0)) is not None:
         said = replace(said, value=Number(value=Fraction(read[1])))
-    behind = line.pieces[each + 1 :]
-    if said is None or not isinstance(said.value, Number) or any(not isinstance(one.value, str) for one in behind):
+    until = next((at for at, one in enumerate(line.pieces) if at > each and not isinstance(one.value, str)), None)
+    behind = line.pieces[each + 1 : until]
+    if said is None or not isinstance(said.value, Number):
         return line
     words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces[:each]]
     # In `Add 10, and one each of Flatten and Gemm` names come first.
@@ -144,13 +165,22 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
     spread = [
         piece for one in behind for piece in ((said, one)[::order] if plain_name(str(one.value)) in names else (one,))
     ]
-    return replace(line, pieces=(*line.pieces[: each - 1], *spread))
+    return replace(line, pieces=(*line.pieces[: each - 1], *spread, *line.pieces[until or len(line.pieces) :]))
 
 
 def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with two words that are a name together as one: `Call module`, `batch norm`."""
+    """The line, with two words that are a name together as one: `Call module`, `batch norm`; `x52` as a number.
+
+    Of a word of a language without blanks, the one name that is in it.
+    """
     pieces: list[LinePiece] = []
+    wide = {name for name in names if name[:1] > _WIDE}
     for piece in line.pieces:
+        if isinstance(piece.value, str) and (times := _TIMES.fullmatch(piece.value)):
+            piece = replace(piece, value=Number(value=Fraction(times[1]), text=times[1]))  # noqa: PLW2901
+        within = {names[name] for name in wide if isinstance(piece.value, str) and name in piece.value}
+        if len(within) == 1:
+            piece = replace(piece, value=within.pop())  # noqa: PLW2901
         before = pieces[-1].value if pieces else None
         words = isinstance(before, str) and isinstance(piece.value, str)
         both = [f"{before}{sign}{piece.value}" for sign in ("_", "-", "")] if words else []
@@ -159,7 +189,7 @@ def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
             pieces[-1] = replace(piece, value=known)
         else:
             pieces.append(piece)
-    return replace(line, pieces=tuple(pieces)) if len(pieces) < len(line.pieces) else line
+    return replace(line, pieces=tuple(pieces))
 
 
 def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:
@@ -228,7 +258,9 @@ def _form(line: Line, at: int) -> _Form:
     return before, numbers, sum(isinstance(piece.value, tuple) for piece in line.pieces)
 
 
-def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[_NamedValues]:
+def _records(
+    lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str], *, leads: bool | None
+) -> Iterator[_NamedValues]:
     waiting: list[tuple[int, str, Line]] = []
     below = 0
     for line in lines:
@@ -242,7 +274,7 @@ def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[s
         values = [piece for piece in line.pieces if not isinstance(piece.value, str)]
         fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
         if at and fit:
-            yield from _on_line(line, at)
+            yield from _on_line(line, at, leads=leads)
             last = at[-1] if len(at) > 1 and _wraps(line, at) else None
             waiting, below = ([(*last, line)] if last else []), _MOST_BELOW - 1
         elif at:
@@ -270,12 +302,24 @@ def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
     return "count" not in columns or words <= _COUNT_WORDS
 
 
-def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues]:
-    """Of a line with one name all values; with several, those behind each name, or before it where a value leads."""
+def _on_line(line: Line, at: Sequence[tuple[int, str]], *, leads: bool | None) -> Iterator[_NamedValues]:
+    """Of a line with one name all values; with several, those behind each name, or before it where a value `leads`."""
     if len({name for _, name in at}) == 1:
         values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
         yield _NamedValues(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
         return
+    leads = _value_leads(line, at) if leads is None else leads
+    places = [place for place, _ in at]
+    bounds = [-1, *places] if leads else [*places, len(line.pieces)]
+    for number, (_, name) in enumerate(at):
+        between = line.pieces[bounds[number] + 1 : bounds[number + 1]]
+        values = tuple(piece for piece in between if not isinstance(piece.value, str))
+        if values:
+            yield _NamedValues(name=name, line=line, values=values, form=((), len(values), -1))
+
+
+def _value_leads(line: Line, at: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first value of a line stands before its name."""
     are_values = [not isinstance(piece.value, str) for piece in line.pieces]
     first = at[0][0]
     # In `and Linear 5; besides BatchNorm2d 6, MaxPool2d 7` each name leads to its value.
@@ -284,14 +328,7 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues
     words = {line.pieces[place - 1].value for place, _ in at if place}
     behind = behind and (len(words) > 1 or any(are_values[at[-1][0] :]))
     counted = [piece for piece, is_value in zip(line.pieces[:first], are_values, strict=False) if is_value]
-    leads = any("total" not in piece.said for piece in counted) and not behind  # `Total 9 (Conv2d 8, Linear 1)`
-    places = [place for place, _ in at]
-    bounds = [-1, *places] if leads else [*places, len(line.pieces)]
-    for number, (_, name) in enumerate(at):
-        between = line.pieces[bounds[number] + 1 : bounds[number + 1]]
-        values = tuple(piece for piece in between if not isinstance(piece.value, str))
-        if values:
-            yield _NamedValues(name=name, line=line, values=values, form=((), len(values), -1))
+    return any("total" not in piece.said for piece in counted) and not behind  # `Total 9 (Conv2d 8, Linear 1)`
 
 
 def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[LinePiece]) -> Iterator[_NamedValues]:

@@ -193,6 +193,12 @@ def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
     return sorted(kept, key=lambda one: one.line.number)
 
 
+def best_labelled(found: list[Sighting], most: int) -> list[Sighting]:
+    """At most so many, those with the best labels, in the order of the text."""
+    best = sorted(found, key=lambda one: (not one.says_total, -one.rank))[:most]
+    return sorted(best, key=lambda one: one.line.number)
+
+
 def _is_same(one: Number, other: Number) -> bool:
     """Whether one may be the other rounded; of two roundings in one place only the same one is."""
     return abs(one.value - other.value) <= max(one.half_unit, other.half_unit)

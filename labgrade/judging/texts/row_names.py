@@ -21,9 +21,10 @@ _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層
 _BLANKS = re.compile(r"[\s_]+")
 _DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
 _SYNONYMS = {  # what people call a type of layers, by its class without its dimensions
-    "Conv": "conv convs convolution convolutions convolutional faltung faltungen 卷積 卷積層 卷积 卷积层",
+    "Conv": """conv convs convolution convolutions convolutional faltung faltungen 卷積 卷積層 卷积 卷积层
+        畳み込み 畳み込み層 합성곱""",
     "Linear": """linears linear fc dense connected fully-connected classifier 線性層 線性 线性层 线性 全連接層 全連接
-        全连接层 全连接""",
+        全結合層 완전연결층 선형 全连接层 全连接""",
     "BatchNorm": "batchnorm batchnorms bn batch-norm batch-normalization batch-normalisation 批次正規化 批归一化",
     "MaxPool": "maxpool maxpooling max-pool max-pooling 最大池化",
     "AdaptiveAvgPool": """adaptiveavgpool avgpool avgpooling avg-pool avg-pooling average-pool average-pooling

@@ -69,7 +69,9 @@ def right_among(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 
     Where a part is asked for that may be the whole, it stands there twice, once for each.
     """
-    everything = [each for each in sightings(wanted.kind, lines) if not (each.line.quoted or each.piece.doubt)]
+    everything = [
+        each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted or each.piece.doubt)
+    ]
     distinct = distinct_sightings(everything)
     right = [each for each in distinct if wanted.judged(each.number).credit == 1]
     if len(right) != 1 or len(distinct) > _FEW:
@@ -148,8 +150,14 @@ def right_in_other_words(wanted: WantedNumber, lines: Iterable[Line]) -> Choice 
     """MANUAL with the only right number of some size that is claimed, whatever it is said of."""
     found = [each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
     right = distinct_sightings([each for each in found if _is_right(wanted, each) and not each.piece.doubt])
+    right = [each for each in right if not _is_special(wanted) or {*each.piece.said} & SPECIAL & wanted.asked]
+    right = [each for each in right if not {*each.piece.said} & SPECIAL - wanted.asked]
     if len(right) != 1:
         return None
+    finest = min(
+        (each for each in found if agree(each.number, right[0].number)), key=lambda each: each.number.half_unit
+    )
+    right = [finest if _is_right(wanted, finest) and not finest.piece.doubt else right[0]]
     return suggested(wanted, wanted.judged(right[0].number), right[0], "right value in other words", right)
 
 

@@ -31,6 +31,7 @@ _PAGE_COLOURS = {
     _WRONG: "var(--wrong)",
 }
 _INCHES = (5.6, 2.5)  # at 72 points an inch a phone shows the letters at about 9 pixels
+_AXES = (0.15, 0.2, 0.8, 0.74)  # left, bottom, width, height: finding out what labels need takes twice the time
 _SETTINGS: Any = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -46,15 +47,18 @@ _SETTINGS: Any = {
     "axes.spines.right": False,
 }
 _FONT = re.compile(r" font-family: [^;\"]*;")  # the page's is as good
+_STYLE = re.compile(r' style="([^"]*)"')  # the desk's pages allow none within the page; attributes say the same
+_DIGITS = re.compile(r"(?<=\d\.\d\d)\d+(?=[ \"),])")  # hundredths of a pixel are enough
+_SPACES = re.compile(r"\s+")
 _UNUSED_ID = re.compile(r' id="(?:figure|patch|axes|matplotlib|xtick|ytick|text|line2d|LineCollection|Path)[^"]*"')
 _LEFT_OUT = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
 _LONGEST_NAME = 36  # characters, about what fits beside the mark
-_MANY_TIMES = 100_000  # from this spread on, a logarithm shows the small bars too
+_MANY_TIMES = 3_000  # from this spread on, a logarithm shows the small bars too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A layer: what was handed in and what is expected; None where there is nothing to draw."""
+    """A layer: what was handed in and what is expected; None where there is nothing to draw, or it stays untold."""
 
     name: str
     got: float | None
@@ -64,6 +68,8 @@ class Bar:
 
 def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
     """The student's bars in front of the expected ones, in the order of the layers; the first wrong one is marked.
+
+    What is wrong is hollow, so that it can be told in grey.
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
@@ -75,12 +81,9 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
     from matplotlib.ticker import EngFormatter
 
     drawn_on, axes = figure()
-    for pick, colour, width in (
-        ([(i, bar.expected) for i, bar in enumerate(rows)], _EXPECTED, 0.9),
-        ([(i, bar.got if bar.right else None) for i, bar in enumerate(rows)], RIGHT, 0.5),
-        ([(i, None if bar.right else bar.got) for i, bar in enumerate(rows)], _WRONG, 0.5),
-    ):
-        bars(axes, pick, colour, width)
+    bars(axes, [(i, bar.expected) for i, bar in enumerate(rows)], _EXPECTED, 0.9)
+    bars(axes, [(i, bar.got if bar.right else None) for i, bar in enumerate(rows)], RIGHT, 0.5)
+    bars(axes, [(i, None if bar.right else bar.got) for i, bar in enumerate(rows)], _WRONG, 0.5, hollow=True)
     sizes = [abs(value) for bar in rows for value in (bar.got, bar.expected) if value]
     wide = bool(sizes) and max(sizes) > _MANY_TIMES * min(sizes)
     if wide:
@@ -102,7 +105,8 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
             color=_WRONG,
         )
     axes.set_ylabel(plain(unit))
-    axes.set_xlabel(f"{len(rows):,} rows, in the expected order")
+    told = any(bar.expected is not None for bar in rows)
+    axes.set_xlabel(f"{len(rows):,} rows, in the expected order" if told else f"{len(rows):,} rows")
     axes.set_xticks([])
     return svg(drawn_on, title)
 
@@ -138,33 +142,64 @@ def drawing(salt: str) -> AbstractContextManager[None]:
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
 
 
-def figure() -> tuple[Figure, Axes]:
-    """A figure of the size of a page's charts, and what is drawn on."""
+def figure(height: float = _INCHES[1]) -> tuple[Figure, Axes]:
+    """A figure of the width of a page's charts, and what is drawn on."""
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=_INCHES, layout="constrained")
-    return made, made.add_subplot()
+    made = Figure(figsize=(_INCHES[0], height))
+    return made, made.add_axes(_AXES)
 
 
-def bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str, width: float) -> None:
-    """All bars of one colour as one shape: a chart of 200 layers stays small."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
+def bars(
+    axes: Axes,
+    heights: Iterable[tuple[float, float | None]],
+    colour: str,
+    width: float,
+    *,
+    hollow: bool = False,
+    foot: float = 0,
+) -> None:
+    """All bars of one colour as one shape, from `foot` on: a chart of 200 layers stays small."""
     corners: list[tuple[float, float]] = []
     for place, height in heights:
         if height is not None:
             left, right = place - width / 2, place + width / 2
-            corners += [(left, 0), (left, height), (right, height), (right, 0), (left, 0)]
+            top = foot + height
+            corners += [(left, foot), (left, top), (right, top), (right, foot), (left, foot)]
+    _add(axes, corners, colour, hollow=hollow)
+
+
+def lying(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
+    """The same of bars that lie below each other."""
+    corners: list[tuple[float, float]] = []
+    for place, long in enumerate(lengths):
+        low, high = place - width / 2, place + width / 2
+        corners += [(0, low), (long, low), (long, high), (0, high), (0, low)]
+    _add(axes, corners, colour)
+
+
+def _add(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hollow: bool = False) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
     if corners:
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * (len(corners) // 5)
-        axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, linewidth=0))
+        own = {"facecolor": "none", "edgecolor": colour} if hollow else {"facecolor": colour}
+        # As a patch it would be asked for its limits, curve by curve; who draws it sets them.
+        axes.add_artist(PathPatch(Path(corners, codes), linewidth=1.4 if hollow else 0, **own))
 
 
 def plain(name: str) -> str:
     """A name on one line, in characters that every font has: matplotlib measures text with its own."""
     short = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
     return short if len(short) <= _LONGEST_NAME else f"{short[:_LONGEST_NAME]}..."
+
+
+def _as_attributes(found: re.Match[str]) -> str:
+    """What a style says as the attributes of the same names."""
+    said = (each.partition(":") for each in found[1].split(";") if ":" in each)
+    known = {name.strip(): value.strip() for name, _, value in said}
+    return "".join(f' {name}="{value}"' for name, value in known.items())
 
 
 def svg(drawn_on: Figure, title: str) -> Markup:
@@ -175,6 +210,7 @@ def svg(drawn_on: Figure, title: str) -> Markup:
     undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
     FigureCanvasSVG(drawn_on).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
     text = _FONT.sub("", _UNUSED_ID.sub("", _LEFT_OUT.sub("", stream.getvalue())))
+    text = _DIGITS.sub("", _STYLE.sub(_as_attributes, _SPACES.sub(" ", text)))
     for told, said in _PAGE_COLOURS.items():
         text = text.replace(told, said)
     head, _, body = text.partition(">")

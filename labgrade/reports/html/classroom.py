@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core import points
 from labgrade.core.results import people
 from labgrade.reports import figures, summary
-from labgrade.reports.html import charts
+from labgrade.reports.html import charts, class_pictures
 from labgrade.reports.html import render as page
 from labgrade.reports.html.render import KINDS
 from labgrade.verdict import Outcome
@@ -90,6 +90,9 @@ def render(
         reason=summary.full_reason,
         compared=summary.compared,
         chart=_chart(rows),
+        by_task=class_pictures.by_task(report),
+        mistakes=class_pictures.mistakes(report),
+        planes=list(class_pictures.planes_of(report)),
         link=link,
         marking=marking,
         handed_in=same,

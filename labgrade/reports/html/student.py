@@ -11,7 +11,7 @@ from labgrade.core import points
 from labgrade.core.points import totals
 from labgrade.core.results import LabText, people
 from labgrade.reports import summary
-from labgrade.reports.html import charts
+from labgrade.reports.html import charts, pictures
 from labgrade.reports.html import render as page
 from labgrade.reports.html.render import KINDS
 from labgrade.reports.summary import missing_task
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from labgrade.reports.summary import MissingTask
 
 _FIRST = 3  # steps that are shown at once; the others are folded away
-_MOST_ROWS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,24 +196,6 @@ def _check(graded: Graded, anchor: str, shown: set[str]) -> Markup:
         printed=printed,
         notes=notes,
         short=verdict.outcome is Outcome.CORRECT and not (notes or printed),
-        chart=_chart(graded, anchor),
+        pictures=pictures.of_check(graded, anchor),
         grids=[(charts.drawn(grid), charts.described(grid)) for grid in graded.grids],
-        rows=graded.rows[:_MOST_ROWS],
-        first_wrong=next((row.name for row in graded.rows if not row.right), ""),
     )
-
-
-def _chart(graded: Graded, anchor: str) -> Markup | None:
-    """Bars of the first column that has a wrong number; none where no number is wrong."""
-    column = next((row.column for row in graded.rows if not row.right and None not in (row.got, row.expected)), None)
-    if column is None:
-        return None
-    bars = [
-        charts.Bar(name=row.name, got=row.got, expected=row.expected, right=row.right)
-        for row in graded.rows
-        if row.column == column and row.expected is not None
-    ]
-    wrong = [bar for bar in bars if not bar.right]
-    differ = f"{len(wrong):,} differ, first '{wrong[0].name}'"
-    title = f"{column} of {len(bars):,} rows, yours before the expected ones; {differ}"
-    return charts.compared(bars, title=title, unit=column, salt=anchor)

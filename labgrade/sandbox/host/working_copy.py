@@ -125,8 +125,10 @@ def make_folders(folder: Path) -> None:
         folder.chmod(_FOLDER_MODE)
 
 
-def place(files: Mapping[str, Path], folder: Path) -> None:
+def place(files: Mapping[str, Path], folder: Path, *, link: bool = False) -> None:
     """Copy files to their names within `folder`; what is in the way there, a file or a folder, gives way.
+
+    `link`: a second name will do for a file that everybody may read.
 
     Raises:
         OSError: one of them cannot be read, or its name leads out of the folder.
@@ -143,5 +145,7 @@ def place(files: Mapping[str, Path], folder: Path) -> None:
         if target.is_dir():
             discard(target)
         target.unlink(missing_ok=True)
+        if link and _link(source, target):
+            continue
         shutil.copyfile(source, target)
         target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

@@ -54,6 +54,8 @@ def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: t
 
 def uncoverable(secret: tuple[str, ...], offered: tuple[str, ...] = ()) -> list[str]:
     """The folders of `secret` that would be in sight: in what a jail shows, they hold something that it has to show."""
+    if not secret:
+        return []
     shown = _with_targets((*_SYSTEM, *_shared(), *_interpreter(), *offered))
     targets = {os.path.realpath(place) for place in (*shown, sys.executable, *_imports()) if os.path.exists(place)}  # noqa: PTH110
     found = {os.path.realpath(place) for place in secret if os.path.exists(place)}  # noqa: PTH110

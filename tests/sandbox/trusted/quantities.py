@@ -47,3 +47,14 @@ def looks_around(artifact):
 
 def returns_an_object(artifact):
     return object()
+
+
+def tries_to_write(artifact):
+    """What a reader can't do to the file that it is given, and how many names that has."""
+    names = artifact.stat().st_nlink
+    try:
+        with artifact.open("r+b") as writer:
+            writer.write(b"changed")
+    except OSError as error:
+        return {"names": names, "error": error.strerror}
+    return {"names": names, "error": ""}

@@ -7,62 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.languages import LANGUAGES
 from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# By language: words of what is added, from zero on and by tens from twenty on, and of what multiplies it. `|` parts
-# words for the same, and a language may write its words together.
-_ENGLISH = (
-    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen""",
-    "twenty thirty forty fifty sixty seventy eighty ninety",
-    {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9},
-    "and",
-)
-_GERMAN = (
-    """null ein|eins|eine zwei|zwo drei vier fünf|fuenf sechs sieben acht neun zehn elf zwölf|zwoelf dreizehn vierzehn
-    fünfzehn|fuenfzehn sechzehn siebzehn achtzehn neunzehn""",
-    "zwanzig dreißig|dreissig vierzig fünfzig|fuenfzig sechzig siebzig achtzig neunzig",
-    {"hundert": 100, "tausend": 10**3, "million": 10**6, "millionen": 10**6, "milliarde": 10**9, "milliarden": 10**9},
-    "und",
-)
-_FRENCH = (
-    "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
-    "vingt trente quarante cinquante soixante septante quatre-vingts|quatre-vingt|huitante nonante",
-    {"cents": 100, "cent": 100, "mille": 10**3}
-    | {"millions": 10**6, "million": 10**6, "milliards": 10**9, "milliard": 10**9},
-    "et",
-)
-_SPANISH = (
-    """cero un|uno|una dos|dós tres|trés cuatro cinco seis|séis siete ocho nueve diez|dieci once doce trece catorce
-    quince""",
-    "veinte|veinti treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-    {"cientos": 100, "ciento": 100, "cien": 100, "mil": 10**3, "millones": 10**6, "millón": 10**6},
-    "y",
-)
-_ITALIAN = (
-    """zero un|uno|una due tre|tré quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici
-    sedici diciassette diciotto diciannove""",
-    """venti|vent trenta|trent quaranta|quarant cinquanta|cinquant sessanta|sessant settanta|settant ottanta|ottant
-    novanta|novant""",
-    {"cento": 100, "mila": 10**3, "mille": 10**3}
-    | {"milioni": 10**6, "milione": 10**6, "miliardi": 10**9, "miliardo": 10**9},
-    "e",
-)
-_CHINESE = (
-    "零|\u3007 一 二|兩|两 三 四 五 六 七 八 九",
-    "",
-    {"十": 10, "百": 100, "千": 10**3, "萬": 10**4, "万": 10**4, "億": 10**8, "亿": 10**8},
-    "又",
-)
-_KOREAN = (
-    "영|공 일 이 삼 사 오|다섯 육|여섯 칠|일곱 팔|여덟 구|아홉",
-    "",
-    {"십": 10, "백": 100, "천": 10**3, "만": 10**4, "억": 10**8},
-    "와",
-)
 _IRREGULAR = {"quinientos": 500, "setecientos": 700, "novecientos": 900}
 _TEN = 10
 _LONGEST = 400  # characters
@@ -74,7 +24,7 @@ _OTHER_WORDS = _ARTICLES | {"once", "due", "seize", "million", "billion", "mille
 class _Language:
     """A language's words: what each adds or multiplies by, and a pattern of a number."""
 
-    def __init__(self, ones: str, tens: str, scales: dict[str, int], joint: str) -> None:
+    def __init__(self, *, ones: str, tens: str, scales: dict[str, int], joint: str) -> None:
         self.added = {word: value for value, words in enumerate(ones.split()) for word in words.split("|")}
         self.added |= {word: 10 * at for at, words in enumerate(tens.split(), 2) for word in words.split("|")}
         self.added |= _IRREGULAR if "cientos" in scales else {}
@@ -118,7 +68,8 @@ def _descends(groups: list[tuple[int, int]]) -> bool:
     return ones and scales == sorted(set(scales), reverse=True)
 
 
-_LANGUAGES = [_Language(*each) for each in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _CHINESE, _KOREAN)]
+_SPELT, _SIGNS = ("en", "de", "fr", "es", "it"), ("zh", "ko")  # those of letters stand whole, those of signs anywhere
+_LANGUAGES = [_Language(**LANGUAGES[name]["numbers"]) for name in (*_SPELT, *_SIGNS)]
 _ENDS = re.compile(
     r"""[\s*_`]*(?:$|[.,;:|()=\n\u3002\uff0c\uff1b\uff08]
       |(?:macs?|madds?|flops?|param(?:[eè]t)?(?:er|tr)[a-z]{0,2}|par[áâ]metros?|weights?|opera[td][a-z]{2,8}
@@ -145,8 +96,8 @@ def in_words(text: str, position: int) -> tuple[int, int] | None:
 
 
 _FIRST = re.compile(
-    r"(?<![^\W_])(?:" + "|".join(each.number.pattern for each in _LANGUAGES[:-2]) + r")(?![^\W_])"
-    r"|(?<!\u7b2c)(?:" + "|".join(each.number.pattern for each in _LANGUAGES[-2:]) + ")",
+    r"(?<![^\W_])(?:" + "|".join(each.number.pattern for each in _LANGUAGES[: len(_SPELT)]) + r")(?![^\W_])"
+    r"|(?<!\u7b2c)(?:" + "|".join(each.number.pattern for each in _LANGUAGES[len(_SPELT) :]) + ")",
     re.IGNORECASE,
 )
 

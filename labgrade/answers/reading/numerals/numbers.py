@@ -13,9 +13,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.languages import SCALES
 from labgrade.answers.reading.numerals.number_words import Found, in_parts, in_words, quoted
 from labgrade.answers.reading.numerals.units import (
-    WORDS,
     Unit,
     as_mebibytes,
     label_unit,
@@ -44,7 +44,7 @@ _AS_ASCII = str.maketrans(
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 # A decimal comma has one reading only where a scale follows (`1,4984 Milliarden`, `26,5 MB`) and no group of three.
-_LARGE = "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
+_LARGE = "|".join(spelled(word) for word in sorted(SCALES, key=len, reverse=True) if SCALES[word] >= 1000)  # noqa: PLR2004 - a thousand
 _SCALED = (
     r"[\x20\u00a0]?(?:[\u041a\u043a\u041c\u0413\u0422]\u0438?(?:\u0411|\u0431)(?:\u0430\u0439\u0442|\u0438\u0442)?|[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
     + _LARGE
@@ -79,6 +79,11 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
+# A time is no count: `it takes 5 seconds`. A letter alone may be a prefix.
+_OF_TIME = re.compile(
+    r"[ \u00a0]?(?:[num\u00b5\u03bc]s|(?:milli|micro|nano)?sec(?:ond)?s?|minutes?|hours?"
+    r"|\u79d2|\u5206\u9418|\u5206\u949f)(?![A-Za-z0-9/])"
+)
 _RATIO = re.compile(r"[ \u00a0]?(?:[x\u00d7](?!\s?[\w(^])|\u500d)")  # 9.3 times another number
 _IN_BITS = re.compile(
     r"(?<=(?-i:b))(?:(?!byte|not|kein)[^\n\d]){0,30}?\b(?:kilo|mega|giga|tera)[- ]?bits?(?![A-Za-z])", re.IGNORECASE
@@ -265,6 +270,8 @@ _KINDS = {
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
+    if kind != "time" and _OF_TIME.match(plain, match.end()):
+        return None
     if (parted := in_parts(plain, match.start(), match.end(), kind)) is not None:
         return parted
     gap = _GAP.match(plain, match.end())

@@ -7,95 +7,10 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from labgrade.answers.reading.languages import SCALES
+
 _LETTERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _LETTERS |= {"\u043a": 1, "\u043c": 2, "\u0433": 3, "\u0442": 4}  # Cyrillic, as in the Russian for MB and MiB
-WORDS = {
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "kilo": 10**3,
-    "mega": 10**6,
-    "giga": 10**9,
-    "tera": 10**12,
-    "kibi": 2**10,
-    "mebi": 2**20,
-    "gibi": 2**30,
-    "tebi": 2**40,
-    "千": 10**3,
-    "萬": 10**4,
-    "万": 10**4,
-    "百萬": 10**6,
-    "百万": 10**6,
-    "千萬": 10**7,
-    "千万": 10**7,
-    "億": 10**8,
-    "亿": 10**8,
-    "十億": 10**9,
-    "十亿": 10**9,
-    "만": 10**4,
-    "백만": 10**6,
-    "천만": 10**7,
-    "억": 10**8,
-    "십억": 10**9,
-    "조": 10**12,
-    "兆": 10**12,
-    "萬億": 10**12,
-    "万亿": 10**12,
-    "lakh": 10**5,
-    "crore": 10**7,
-    **dict.fromkeys(("трлн.", "трлн", "триллионов", "триллиона", "триллион", "biliony", "bilionů"), 10**12),
-    **dict.fromkeys(("bln", "biljoen", "trilyon", "triliun", "nghìn tỷ"), 10**12),
-    "tausend": 10**3,
-    "tsd.": 10**3,
-    "millionen": 10**6,
-    "millone": 10**6,
-    "millón": 10**6,
-    "milhõe": 10**6,
-    "mio.": 10**6,
-    "mio": 10**6,
-    "milliarden": 10**9,
-    "milliarde": 10**9,
-    "milliard": 10**9,
-    "miliardi": 10**9,
-    "mrd.": 10**9,
-    "mrd": 10**9,
-    "mil millone": 10**9,
-    "mil milhõe": 10**9,
-    "bilhõe": 10**9,
-    "billionen": 10**12,
-    "billone": 10**12,
-    "bn": 10**9,
-    "тыс.": 10**3,
-    "тыс": 10**3,
-    "миллионов": 10**6,
-    "миллиона": 10**6,
-    "миллион": 10**6,
-    "млн.": 10**6,
-    "млн": 10**6,
-    "миллиардов": 10**9,
-    "миллиарда": 10**9,
-    "миллиард": 10**9,
-    "млрд.": 10**9,
-    "млрд": 10**9,
-    "mln.": 10**6,
-    "mln": 10**6,
-    "mld.": 10**9,
-    "mld": 10**9,
-    "miljoen": 10**6,
-    "miljard": 10**9,
-    "milyon": 10**6,
-    "milyar": 10**9,
-    "juta": 10**6,
-    "miliar": 10**9,
-    "triệu": 10**6,
-    "tỷ": 10**9,
-    "tỉ": 10**9,
-    **dict.fromkeys(("millioner", "miljoner", "milioni", "milionów", "milionu", "miliony", "milionů", "millió"), 10**6),
-    **dict.fromkeys(("мільйонів", "мільйони", "мільйона", "мільйон"), 10**6),
-    **dict.fromkeys(("milliarder", "miljarder", "miliardów", "miliarda", "miliardy", "miliardů", "milliárd"), 10**9),
-    **dict.fromkeys(("мільярдів", "мільярди", "мільярда", "мільярд"), 10**9),
-}
 _NOUNS = {
     "MACs": r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?",
     "FLOPs": r"flops?",
@@ -119,7 +34,7 @@ def spelled(word: str) -> str:
 
 _UNIT = re.compile(
     rf"""
-    (?: (?P<word>{"|".join(map(spelled, sorted(WORDS, key=len, reverse=True)))}) s? [-\ ]?
+    (?: (?P<word>{"|".join(map(spelled, sorted(SCALES, key=len, reverse=True)))}) s? [-\ ]?
       | (?P<letter>[kmgtp]|[\u043a\u043c\u0433\u0442](?=\u0438?[\ ]?\u0431)) (?P<binary>[i\u0438]?) [\ ]?
       | (?P<short_billion>B) [\ ]? (?={_COUNTED})
     )?
@@ -294,7 +209,7 @@ def thing_at(text: str, position: int) -> str:
 def _prefix(match: re.Match[str]) -> Fraction:
     if match["word"]:
         also = _LETTERS[match["also"].lower()] if match["also"] else 0  # 26.5 million KB
-        return Fraction(1000) ** also * WORDS[match["word"].lower()]
+        return Fraction(1000) ** also * SCALES[match["word"].lower()]
     if match["letter"]:
         return Fraction(1024 if match["binary"] else 1000) ** _LETTERS[match["letter"].lower()]
     return Fraction(10**9 if match["short_billion"] else 1)

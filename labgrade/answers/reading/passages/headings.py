@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii
+from labgrade.answers.reading.numerals.units import unit_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ _WORD = r"(?!(?:see|siehe|vgl|voir|cf|ver|v[eé]ase|vedi|zie|as|like|wie|comme|c
 _WITHIN = re.compile(
     r"(?<![\w.\u2013-])\d{1,2}(?:-\d{1,2}){1,4}(?![\w-]|\.\d)|(?<![\w.-])\d{1,2}(?:\.\d{1,2}){2,4}(?![\w-]|\.\d)"
 )
-_BEHIND = re.compile(rf"[\s./:|=,-]{{0,6}}(?P<number>{_WITHIN.pattern})")  # a task's number right behind one's own
+# A task's number right behind one's own: `Q4 (2-1-4)`, `3. HW 2-4`.
+_BEHIND = re.compile(rf"[\s./:|=,-]{{0,6}}{PREFIX}(?P<number>{_WITHIN.pattern})", re.IGNORECASE)
 _STRUCTURE = re.compile(
     rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
         (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
@@ -68,8 +70,10 @@ _OF_A_LAB = re.compile(
     r"(?![A-Za-z0-9]|[-./]\d|\s?(?:,|/|&|and|und|to|-)\s?\d)",
     re.IGNORECASE,
 )
+_POINTED, _GAP = re.compile(r"\d+\.\d+"), re.compile(r"[ \u00a0*_`]{0,4}")
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
+_FRAME_BELOW = re.compile(r"\n[^\n]{3,400}\n[ \t]*([=-])\1{9,}[ \t]*(?:\n|\Z)")
 BOLD, UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
@@ -171,13 +175,24 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
         return None
     rule = _RULE_BELOW.match(text, match.end()) if match["plain"] else None
     if rule is not None:
-        end, level = rule.end(), _SETEXT[rule[1]]
+        end, level = max(end, rule.end() if end > start else start), _SETEXT[rule[1]]
     return Heading(start=start, end=end, level=level, title=title, numbers=numbers)
 
 
 def _is_prose(title: str) -> bool:
     """Whether a numbered line is a sentence or begins with a decimal number: `2-1-4 is hard.`, `1.5 GMACs`."""
-    return bool(title.endswith(_SENTENCE_ENDS) and not NUMBER.fullmatch(title[:-1])) or bool(_DECIMAL.match(title))
+    ends = title.endswith(_SENTENCE_ENDS) and not NUMBER.fullmatch(title[:-1])
+    return bool(ends or _DECIMAL.match(title)) or _is_value(title)
+
+
+def _is_value(title: str) -> bool:
+    """Whether the number of a line is a value: `Result: 26.5 MB`, `Answer = 1.498`."""
+    found = NUMBER.search(title)
+    if found is None or not _POINTED.fullmatch(found["number"]):
+        return False
+    gap = _GAP.match(title, found.end())
+    leads = title[: found.start("number")].rstrip(" \t*_`").endswith((":", "=", "\uff1a"))
+    return leads or unit_at(title, gap.end() if gap else found.end(), attached=False) is not None
 
 
 def _dressed(match: re.Match[str]) -> tuple[int, str]:
@@ -202,7 +217,8 @@ def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
     if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
         return
     title = above[-2].strip()
-    if not re.match(r"[#>|`~]|[-*+] ", title) and not is_numbering(_numbers(title)):
+    frames = _FRAME_BELOW.match(text, match.end())  # of a table that a tool printed
+    if not frames and not re.match(r"[#>|`~]|:::|[-*+] ", title) and not is_numbering(_numbers(title)):
         start = match.start() - len(above[-2]) - 1
         level = _SETEXT[match["rule"][0]]
         yield Heading(start=start, end=match.end(), level=level, title=title, numbers=_numbers(title))

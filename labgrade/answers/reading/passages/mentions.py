@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.blocks import kinds
 from labgrade.answers.reading.passages.around import of_several
 from labgrade.answers.reading.passages.headings import BOLD, JOINT, PREFIX, canonical, document_headings
 from labgrade.answers.reading.passages.sections import Span, sections
@@ -87,7 +88,19 @@ def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[
     told = _told(document, path[-1])
     if told is not None:
         return told, (Span(start=0, end=len(told.text)),)
-    return document, of_several(document, path[-1])
+    return document, tuple(_without_others(document, of_several(document, path[-1]), path[-1]))
+
+
+def _without_others(document: Document, spans: tuple[Span, ...], number: str) -> Iterator[Span]:
+    """Parts without what is plainly said behind the numbers of other tasks."""
+    others = [each for each in _mentions(document) if each.leads and each.number != number]
+    for span in spans:
+        start = span.start
+        for each in others:
+            if start <= each.begins < span.end:
+                yield Span(start=start, end=each.begins)
+                start = _paragraph_end(document.text, each.end, span.end)
+        yield Span(start=start, end=span.end)
 
 
 def is_of_several(document: Document, path: tuple[str, ...]) -> bool:
@@ -117,7 +130,7 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
             at = bisect_left(ends, each.end)
             end = ends[at] if at < len(ends) else len(text)
             found.append((each.line, text[_line(text, each) : _paragraph_end(text, each.end, end)]))
-    return _only(document, found) if found else None
+    return _only(document, found, code=not path) if found else None
 
 
 def any_like(name: str) -> str:
@@ -223,16 +236,22 @@ def _not_in_headings(document: Document, known: list[_Mention]) -> list[_Mention
     return [each for each in known if each.number not in lines.get(_line(document.text, each), ())]
 
 
-def _only(document: Document, found: list[tuple[int, str]]) -> Document:
-    """A document that has these texts, each from its line on, and nothing else."""
+def _only(document: Document, found: list[tuple[int, str]], *, code: bool = False) -> Document:
+    """A document that has these texts, each from its line on, and nothing else; source code only where that is said."""
+    of_lines = () if code else kinds(document.text)
     lines: dict[int, str] = {}
     for first, text in found:
         for number, line in enumerate(text.split("\n"), start=first):
+            if number <= len(of_lines) and of_lines[number - 1].code:
+                continue
             said = lines.get(number, "")
             told = said.strip() not in ("", _RULED)
             lines[number] = said if told and (line in said or line == _RULED) else f"{said} ; {line}" if told else line
-    text = "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
-    return replace(document, text=text)
+    numbers = range(1, max(lines, default=0) + 1)
+    text = "\n".join(lines.get(number, "") for number in numbers)
+    known = document.written.split("\n")[: len(numbers)]
+    written = "\n".join(line if number in lines else "" for number, line in enumerate(known, start=1))
+    return replace(document, text=text, written=written.rstrip("\n"))
 
 
 # ---- the numbers -------------------------------------------------------------------------------------------------

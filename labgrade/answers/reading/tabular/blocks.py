@@ -1,7 +1,6 @@
 """A table as a block of lines for each row: `Layer fc1:`, and below it `MACs = 10 * 20 = 200` and `FLOPs = 400`.
 
 Or as a line for each row, or several in a line: `Layer fc1: MACs = 200, FLOPs = 400`; `fc1: 200 MACs, 400 FLOPs; ...`.
-Or with a column for each row: names beside one another, and below each its one number.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.tabular.cells import cell_value, row_name
-from labgrade.answers.reading.tabular.headers import column_meant, names_rows
+from labgrade.answers.reading.tabular.headers import column_meant
 from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError
 from labgrade.values import Row, Table
@@ -99,31 +98,3 @@ def _heads(line: str) -> str:
     """The name of the row that a line begins; "" where it begins none."""
     named = _NAMED.match(line) if len(line) < _LONGEST_LINE else None
     return row_name(named[1]) if named is not None and not TOTAL.match(named[1]) else ""
-
-
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
-
-
-def find_across(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """The tables of one number column that lie on their side: a line of names in pipes, and one of numbers below it."""
-    if len(kind.columns) != 1 or not set(kind.columns.values()) <= set(NUMBER_KINDS):
-        return
-    ((column, of),) = kind.columns.items()
-    written = [(number, line) for number, line in enumerate(lines) if not _RULE.match(line) or not line.strip()]
-    for place, (number, _) in enumerate(written):
-        names, values, *below = (_cells(each) for _, each in [*written[place : place + 3], (0, ""), (0, "")])
-        if len(names) < _LEAST or len(values) != len(names) or any(below):
-            continue
-        named = [row_name(name) for name in names]
-        try:
-            cells = [cell_value(value, of) for value in values]
-        except WrongTypeError:
-            continue
-        first = column_meant(named[0], [column]) is not None or names_rows(named[0], kind.row)
-        if all(re.match(r"[A-Za-z]", name) for name in named) and not first and all(cell is not None for cell in cells):
-            pairs = zip(named, cells, strict=True)
-            yield Table(rows=tuple(Row(name=name, cells={column: cell}) for name, cell in pairs)), number
-
-
-def _cells(line: str) -> list[str]:
-    return line.strip().strip("|").split("|") if "|" in line and len(line) < _LONGEST_LINE else []

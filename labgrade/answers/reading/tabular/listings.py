@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading import code
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.alike import written_alike
-from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
-from labgrade.answers.reading.tabular.headers import answer_column, column_meant, names_rows
+from labgrade.answers.reading.tabular.cells import row_name, without_package
+from labgrade.answers.reading.tabular.headers import answer_column, column_meant
 from labgrade.answers.reading.terms import JOINED, LEFT_OUT, TOTAL
-from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import NUMBER_KINDS
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from labgrade.core.task import TableType
 
@@ -39,6 +34,7 @@ _SEVERAL = re.compile(r"[A-Za-z]\w{1,40}(?:,\s?(?:and\s)?[A-Za-z]\w{1,40}){1,8}"
 _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
+_LEADS_ON = re.compile(r"(?:[\s:=|>,\u2192~\u2248-]|(?<=\s)[x\u00d7]\s*$)+$")
 _DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
 _PARTED = re.compile(r"(?<=[:=] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}[ \t]*$")
@@ -132,7 +128,7 @@ def _name(before: str, column: str, row: str) -> str:
     bracketed = _BRACKETED.search(before)
     if bracketed is not None:
         return row_name(bracketed[1])
-    name = row_name(re.sub(r"[\s:=|>,\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
+    name = row_name(_LEADS_ON.sub("", as_ascii(before).rstrip("*` ")))
     if _SEVERAL.fullmatch(name):
         return name
     words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":(),"), [column]) is None]
@@ -146,238 +142,3 @@ def _named(words: list[str], row: str) -> list[str]:
     if row in ("type", "operator"):
         return [word.strip("()[]") for word in types] if len(types) == 1 else words
     return [word for word in words if word not in types] or words if len(types) == 1 else words
-
-
-_LARGEST = 200_000
-_MOST_PLACES = 20
-_OPENS = re.compile(
-    r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|(?:^\s{0,8}|(?<=: )|(?<=:))\[(?=\s{0,80}\{)", re.MULTILINE
-)
-_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
-_REACH = 400
-_KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
-_WRAPPED = re.compile(r"\b(?:torch\.Size|(?:np|numpy)\.\w{1,12}|OrderedDict|defaultdict|Counter|tensor)\(")
-
-
-def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
-    """The tables that a text prints as a dictionary or a list of dictionaries, with the place of each.
-
-    What is assigned to a variable, returned or passed on is code. Reads at most 200,000 characters from each of the
-    first 20 places where a table may begin.
-    """
-    position = 0
-    for _ in range(_MOST_PLACES):
-        match = _OPENS.search(text, position)
-        if match is None:
-            return
-        end = _closing(text, match.end() - 1)
-        position = match.end()
-        if _in_code(text, match.start()):
-            continue
-        plain = _read(text[match.end() - 1 : end]) if end is not None else None
-        if not plain or _holds_answers(plain, kind):
-            continue
-        try:
-            table = as_value(plain, kind)
-        except WrongTypeError:
-            continue
-        if isinstance(table, Table) and end is not None:
-            yield table, match.end() - 1, end
-            position = end
-
-
-def _holds_answers(plain: object, kind: TableType) -> bool:
-    """Whether a dictionary is no table but holds some: `{"total": 5, "by_type": {"Conv2d": 4, "Linear": 1}}`."""
-    values = plain.values() if isinstance(plain, dict) else ()
-    if any(isinstance(each, list) and each and isinstance(each[0], dict) for each in values):
-        return True
-    rows = [each for each in values if isinstance(each, dict) and each]
-    return bool(rows) and not any(column_meant(str(key), kind.columns) for row in rows for key in row)
-
-
-def _in_code(text: str, position: int) -> bool:
-    before = text[max(0, position - _REACH) : position].rpartition("\n")[2]
-    before = _KIND.sub("", before)
-    return before.rstrip().endswith(("=", "(", "return")) or is_code(before)
-
-
-def _closing(text: str, position: int) -> int | None:
-    """Behind the bracket that closes the one at `position`."""
-    depth = 0
-    for match in _BRACKET.finditer(text, position, position + _LARGEST):
-        depth += (match[0] in "[({") - (match[0] in "])}")
-        if depth == 0:
-            return match.end()
-    return None
-
-
-def _read(written: str) -> object:
-    for read in (json.loads, _from_python):
-        try:
-            return read(written)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-    return None
-
-
-def _from_python(written: str) -> object:
-    return code.literal(_WRAPPED.sub("(", written))
-
-
-_OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
-_HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
-_PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
-_TENSOR = re.compile(r"[\s>*`-]*([^\s:=*`]+)\s*[:=]\s*[\[(]")
-_NODE = re.compile(r'^\s*op_type\s*:\s*"([^"]+)"', re.MULTILINE)
-_BLOCK = re.compile(r"attribute\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r'^\s*(name|ints|i|f|s|floats)\s*:\s*(?:"([^"]*)"|(\S+))', re.MULTILINE)
-_NAME = re.compile(r'^\s*(output|name)\s*:\s*"([^"]*)"', re.MULTILINE)
-_SIZES = ("shape", "dims")
-_AXES = ("channel", "height", "width")
-_IMAGE = 4
-_MOST_CHARS = 4_000_000
-_LONGEST_RECORD_LINE = 2_000
-_MOST_ROWS = 20_000
-_MOST_NAMES = 8
-
-
-@dataclass(slots=True)
-class _Record:
-    """A node while it is being read. `names`: what it is called besides its operator, and what it puts out.
-
-    `heading`: what the line stands under, so far `indent`ed. `empty`: nothing was said under it yet.
-    """
-
-    operator: str
-    cells: dict[str, Scalar | None] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-    heading: str = ""
-    indent: int = 0
-    shaped: bool = False
-    empty: bool = True
-
-
-def find_records(text: str, kind: TableType) -> Table | None:
-    """The nodes of a listing, a row a node, named by its operator; None where there is no such listing.
-
-    Of the first input with four dimensions, the sizes are channel, height and width.
-    """
-    text = text[:_MOST_CHARS]
-    if (printed := _from_dicts(text, kind)) is not None:
-        return printed
-    rows = list(_from_protobuf(text, kind)) if _NODE.search(text) else []
-    if rows:
-        return Table(rows=tuple(rows[:_MOST_ROWS]))
-    lines = [line[:_LONGEST_RECORD_LINE] for line in text.splitlines()]
-    records: list[_Record] = []
-    abridged = False
-    current: _Record | None = None
-    for number, line in enumerate(lines):
-        if "|" not in line and LEFT_OUT.match(line):
-            abridged, current = abridged or bool(records), None
-        elif _begins(lines, number):
-            current = _Record((_OPERATOR.match(line) or [""] * 2)[1])
-            records.append(current)
-        elif current is not None:
-            _take(current, line, kind)
-    whole = [record for record in records if record.heading][:_MOST_ROWS]
-    found = tuple(
-        Row(name=record.operator, cells=_all(record.cells, kind), also_named=tuple(record.names)) for record in whole
-    )
-    return Table(rows=found, abridged=abridged) if found else None
-
-
-_DICT = re.compile(r"^[ \t>]*(\{[^\n]{2,2000}\}),?[ \t]*$", re.MULTILINE)
-
-
-def _from_dicts(text: str, kind: TableType) -> Table | None:
-    """The rows of lines that are a dict each, as `print(row)` or JSON writes them; None where there are no two."""
-    printed = [each[1] for each in islice(_DICT.finditer(text), _MOST_ROWS)]
-    try:
-        rows: list[Any] = [code.literal(each) if "'" in each else json.loads(each) for each in printed]
-        named = [row for row in rows if any(names_rows(str(key), kind.row) for key in row)]
-        table = as_value(named, kind) if len(named) > 1 else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, WrongTypeError):
-        return None
-    return table if isinstance(table, Table) else None
-
-
-def _begins(lines: list[str], number: int) -> bool:
-    """An operator's name alone on its line, with a heading on the next that says something."""
-    if not _OPERATOR.match(lines[number]):
-        return False
-    following = next((line for line in lines[number + 1 : number + 4] if line.strip()), "")
-    return bool(_HEADING.match(following))
-
-
-def _take(record: _Record, line: str, kind: TableType) -> None:
-    heading = _HEADING.match(line)
-    if heading is not None and not _is_tensor(record, heading):
-        record.heading = "attribute" if heading[1].lower().startswith("attr") else heading[1].lower().rstrip("s")
-        record.indent, record.empty = heading.start(1), True
-        return
-    record.empty = record.empty and not line.strip()
-    if record.heading == "output" and (tensor := _TENSOR.match(line)) and tensor[1].lower() not in _SIZES:
-        record.names = [*record.names, tensor[1]][:_MOST_NAMES]  # `/conv/Conv_output_0 : [1, 8, 4, 4]`
-        return
-    pair = _PAIR.match(line)
-    if pair is None:
-        return
-    if record.heading == "input":
-        _take_size(record, line, pair, kind)
-    elif record.heading == "output" or names_rows(pair[1], kind.row):
-        record.names = [*record.names, pair[2]][:_MOST_NAMES]
-    elif record.heading == "attribute":
-        _cell(record.cells, pair[1], pair[2], kind)
-
-
-def _take_size(record: _Record, line: str, pair: re.Match[str], kind: TableType) -> None:
-    """A size of the node's first tensor, or its shape."""
-    if pair[1].strip().lower() in _AXES:
-        if record.cells.get(pair[1].strip().lower()) is None:  # the node's first tensor, not a weight behind it
-            _cell(record.cells, pair[1], pair[2], kind)
-    elif not record.shaped and pair[1].strip().lower() in _SIZES:
-        record.shaped = True
-        shape = find_shape(line)
-        if shape is not None and len(shape[0]) == _IMAGE:
-            for column, size in zip(_AXES, shape[0][1:], strict=True):
-                if record.cells.get(column) is None:  # what is said in words stands
-                    _cell(record.cells, column, str(size), kind)
-
-
-def _is_tensor(record: _Record, heading: re.Match[str]) -> bool:
-    """Whether a heading's word is the name of the first tensor that comes in: `input`, or what is set in below it."""
-    if record.heading != "input" or not record.empty:
-        return False
-    return heading[1].lower() == "input" or heading.start(1) > record.indent
-
-
-def _cell(cells: dict[str, Scalar | None], name: str, written: str, kind: TableType) -> None:
-    column = column_meant(name, kind.columns)
-    if column is None:
-        return
-    try:
-        cells[column] = cell_value(written, kind.columns[column])
-    except WrongTypeError:
-        cells[column] = None
-
-
-def _all(cells: dict[str, Scalar | None], kind: TableType) -> dict[str, Scalar | None]:
-    return {column: cells.get(column) for column in kind.columns}
-
-
-def _from_protobuf(text: str, kind: TableType) -> Iterator[Row]:
-    """Nodes as onnx prints them: what stands before `op_type` names the node, what stands behind are its attributes."""
-    nodes = list(_NODE.finditer(text))
-    for at, match in enumerate(nodes):
-        end = nodes[at + 1].start() if at + 1 < len(nodes) else len(text)
-        before = text[nodes[at - 1].end() if at else 0 : match.start()]
-        names = dict(_NAME.findall(before[before.rfind("}") + 1 :]))
-        cells: dict[str, Scalar | None] = {}
-        for block in _BLOCK.finditer(text, match.end(), end):
-            fields = _FIELD.findall(block[1])
-            name = next((quoted for word, quoted, _ in fields if word == "name"), "")
-            values = [quoted or bare for word, quoted, bare in fields if word != "name"]
-            repeated = any(word in ("ints", "floats") for word, _, _ in fields)
-            _cell(cells, name, f"[{', '.join(values)}]" if repeated else "".join(values[:1]), kind)
-        yield Row(name=names.get("name") or names.get("output") or match[1], cells=_all(cells, kind))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number
-from labgrade.answers.reading.tabular.cells import row_name, row_of
+from labgrade.answers.reading.tabular.cells import row_of
+from labgrade.answers.reading.tabular.grids import grids
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
 from labgrade.answers.reading.tabular.runs import SEEDS, as_run, is_study, sums_up
-from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Number, Table
 
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import TableType
 
-_MOST_CELLS = 400  # of a line
 _MOST_RUNS = 10_000
 _SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", re.IGNORECASE)
 _UNIT = re.compile(
     r"(?<=[\d)])[\s,;]{0,3}(?:[(\[]\s?)?(?:in\s)?(?:%|percent|per\scent|prozent)[\s)\]]{0,3}$", re.IGNORECASE
 )
 _BARE = re.compile(r"\d{1,6}")
-_BLANKS = re.compile(r"\s{2,}")
-_RULE = re.compile(r"[\s|+:=\-]+$")
 _SAID = re.compile(
     r"(?<![A-Za-z_])((?:[A-Za-z_]{1,30}+[ .]{1,2}){0,3}[A-Za-z_]{1,30}+)[\s\"'`*]{0,4}"
     r"(?:[=:]|\bis\b|\bof\b)?[\s\"'`*]{0,4}"
@@ -37,14 +34,13 @@ _SAID = re.compile(
 _SIGN = re.compile(r"[:=]|->")
 _LONGEST_LINE = 600
 _LAST_WORDS = 3
-_MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
     """The tables of runs, each with the number of its first line; only of a kind whose rows begin with a setting."""
     if kind.row not in kind.columns or len(kind.columns) < 2:  # noqa: PLR2004 - a setting, and what came of it
         return
-    for first, grid in _grids(lines):
+    for first, grid in grids(lines):
         spread = _spread(grid, kind) or _across(grid, kind) or _spread(_with_seeds(grid, kind), kind)
         yield from _tabled(spread or _numbered(grid, kind), kind, first)
     told = ((number, line[:_LONGEST_LINE]) for number, line in enumerate(lines) if could_head(line, kind.columns))
@@ -66,23 +62,6 @@ def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator
         return
     if len(rows) > 1:
         yield Table(rows=tuple(rows)), first
-
-
-def _grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
-    """Blocks of lines with cells between marks or blanks, in cells, without their rules; and where each begins."""
-    grid: list[list[str]] = []
-    first, mark = 0, ""
-    for number, whole in enumerate([*lines, ""]):
-        line = whole.strip(" ")
-        own = mark if grid and mark in line else next((each for each in _MARKS if each in line), "")
-        if grid and own != mark:
-            yield first, grid
-            grid = []
-        if own and not _RULE.match(line):
-            first, mark = (first, mark) if grid else (number, own)
-            bare = line.removeprefix(own).removesuffix(own)
-            cells = _BLANKS.split(bare) if own == "  " else bare.split(own)
-            grid.append([cell.strip(" \t*`$") for cell in cells[:_MOST_CELLS]])
 
 
 def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
@@ -145,21 +124,6 @@ def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
     named["seed"] = numbers[0]
     runs = [{column: row[place] for column, place in named.items()} for row in rows if len(row) == len(header)]
     return runs if len({run["seed"] for run in runs}) < len(runs) else []
-
-
-def find_turned(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """Tables on their side, `| | fc1 | fc2 |` with a row for each column; each with the number of its first line."""
-    for first, grid in _grids(lines):
-        header, *rows = grid
-        of = {column: row for row in reversed(rows) if (column := column_meant(row[0], kind.columns)) is not None}
-        names = [row_name(each) for each in header[1:]]
-        if len(of) < len(kind.columns) or len(names) < 2 or {len(row) for row in of.values()} != {len(header)}:  # noqa: PLR2004
-            continue
-        turned = [
-            {kind.row: name, **{column: row[place] for column, row in of.items()}}
-            for place, name in enumerate(names, 1)
-        ]
-        yield from _tabled([each for each in turned if not TOTAL.match(each[kind.row])], kind, first)
 
 
 def _value(kind: TableType, settings: set[str]) -> str:

@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.tabular.cells import row_name
+from labgrade.answers.reading.tabular.grids import grids
 from labgrade.answers.reading.tabular.headers import column_meant, is_about, names_rows, plain_word
 from labgrade.values import Number, Row, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from labgrade.core.task import TableType
 
@@ -23,14 +24,12 @@ _NOT = "un"  # before the word of a column: what is not so
 _TOTALS = ("total", "count")
 _AFTER = re.compile(r"new|after|quanti[sz]ed|neu|nach|[新後后]", re.IGNORECASE)
 _TYPE = re.compile(r"type|class|typ\b|klasse|類型|类型", re.IGNORECASE)
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Things:
     """Where a line of a listing says a thing's type, and whether it is counted: by a flag, or as its type differs."""
 
-    pieces: int
     type_at: int
     flag_at: int | None
     after_at: int | None
@@ -43,9 +42,7 @@ class _Things:
         return said in _YES if said in _YES | _NO else None
 
 
-def find_tallies(
-    lines: Sequence[str], kind: TableType, splits: Sequence[Callable[[str], list[str]]]
-) -> Iterator[tuple[Table, int]]:
+def find_tallies(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
     """The tables that listings come to, with the number of each one's header.
 
     Of a spec with a column and its opposite, `changed` and `unchanged`, and perhaps one for how many there are.
@@ -54,14 +51,14 @@ def find_tallies(
     rest = [each for each in kind.columns if each not in (flag, f"{_NOT}{flag}")]
     if flag is None or len(rest) > 1 or any(plain_word(each) not in _TOTALS for each in rest):
         return
-    for number, line in enumerate(lines):
-        for split in splits:
-            things = _heads(split(line), kind, flag)
-            rows = [] if things is None else list(_pieces(lines[number + 1 :], things, split))
-            told = [] if things is None else [(row_name(each[things.type_at]), things.counted(each)) for each in rows]
-            if told and all(counted is not None for _, counted in told):
-                yield Table(rows=tuple(_rows(told, flag, rest))), number
-                break
+    for first, (header, *rows) in grids(lines):
+        things = _heads(header, kind, flag)
+        # pandas begins a line with a number of its own
+        below = [row[1:] if len(row) > len(header) and row[0].isdecimal() else row for row in rows]
+        if things is not None and below and all(len(row) == len(header) for row in below):
+            told = [(row_name(each[things.type_at]), things.counted(each)) for each in below]
+            if all(counted is not None for _, counted in told):
+                yield Table(rows=tuple(_rows(told, flag, rest))), first
 
 
 def _heads(pieces: list[str], kind: TableType, flag: str) -> _Things | None:
@@ -74,7 +71,6 @@ def _heads(pieces: list[str], kind: TableType, flag: str) -> _Things | None:
         return None
     own = [place for place in before if is_about(pieces[place], kind.row)] or before
     return _Things(
-        pieces=len(pieces),
         type_at=own[0],
         flag_at=flagged[0] if flagged else None,
         after_at=after[0] if after else None,
@@ -83,19 +79,6 @@ def _heads(pieces: list[str], kind: TableType, flag: str) -> _Things | None:
 
 def _names_type(header: str, row: str) -> bool:
     return bool(_TYPE.search(header)) and (names_rows(header, row) or len(header.split()) <= 3)  # noqa: PLR2004 - words
-
-
-def _pieces(lines: Sequence[str], things: _Things, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
-    """The pieces of each line below a header, without a number of the line's own, as pandas prints it."""
-    for line in lines:
-        if _RULE.match(line):
-            continue
-        pieces = split(line)
-        if len(pieces) == things.pieces + 1 and pieces[0].isdecimal():
-            pieces = pieces[1:]
-        if len(pieces) != things.pieces:
-            return
-        yield pieces
 
 
 def _rows(told: Sequence[tuple[str, bool | None]], flag: str, rest: Sequence[str]) -> Iterator[Row]:

@@ -1,0 +1,152 @@
+"""What labels a number of a line: words before it or behind it, its unit, its column's header, the heading above."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.doubts import doubt_about, names_model, other_model, taken_back
+from labgrade.answers.reading.pieces import LinePiece
+from labgrade.answers.reading.tabular.headers import answer_column
+from labgrade.answers.reading.terms import JOINED, agree, stands_out
+from labgrade.answers.reading.vocabulary import concepts, pattern
+
+if TYPE_CHECKING:
+    from labgrade.answers.reading.numerals.number_words import Found
+    from labgrade.answers.reading.pieces import Above
+
+UNIT_ALONE = re.compile(r"[kKMGT]i?B|bytes|B|[GM]?MACs?|[GM]?FLOPs?")
+_LARGEST_IN_PASSING = 1_000
+_BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
+_MAGNITUDE = 10
+_ONE_OF_SEVERAL = frozenset({"trainable", "frozen", "types"})  # of a heading that speaks of several answers
+_LETTERS = re.compile(r"[^\W\d_]+")
+_CLAUSE_END = re.compile(r"\((?=[^()\d]{0,200}(?:\d|[:=][\s*`]*$))|[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
+_SENTENCE = re.compile(r"[;\u3002\uff1b]|[.!?]\s")
+_OF_SEVERAL = frozenset({"trainable", "frozen"})
+_OF_ITEMS = _OF_SEVERAL | {"operators", "types"}
+_MOST_ITEMS = 10_000  # a larger number counts no nodes and no types
+_CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[{};|\u3001\u3002\uff1b,]|[.!?](?=\s)")
+_IN_BRACKETS = re.compile(r"[\s*_`$]{0,4}\(([^()\d\n]{2,40})\)")  # 5 (all) = 4 (learned) + 1 (fixed)
+_NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
+
+
+def led(plain: str, claimed: list[Found]) -> list[bool]:
+    """Whether words lead to the first number of each number's sentence, so that labels stand before numbers there."""
+    found: list[bool] = []
+    for place, each in enumerate(claimed):
+        before = plain[claimed[place - 1].end if place else 0 : each.start]
+        begins = [match.end() for match in _SENTENCE.finditer(before)] if "|" not in plain else []
+        if not place or begins:
+            own = before[begins[-1] if place else 0 :]
+            said = concepts(own)
+            found.append(bool(said - {"total"} or (said and JOINED.search(own))))
+        else:
+            found.append(found[-1])
+    return found
+
+
+def _is_passing(found: Found) -> bool:
+    """Whether it is a small number in words, or one by which bytes are divided."""
+    number = found.number
+    in_words = number is not None and not any(map(str.isdigit, number.text)) and number.value < _LARGEST_IN_PASSING
+    return in_words or (number is not None and number.value in _BINARY and not found.measures)
+
+
+def in_brackets(plain: str, found: Found) -> frozenset[str]:
+    """What stands in brackets right behind a number speaks of."""
+    match = _IN_BRACKETS.match(plain, found.end)
+    return concepts(match[1]) if match else frozenset()
+
+
+def _passed_over(header: tuple[str, ...], column: int) -> str:
+    """What says that a column is not the answer: the one header that calls another column so; "" where none does."""
+    meant = answer_column(header)
+    return header[meant].strip() if meant is not None and meant != column else ""
+
+
+def labelled(plain: str, found: Found, around: tuple[int, int], above: Above, about: str, *, leads: bool) -> LinePiece:
+    """A number and what labels it: words before it, or behind it where the line begins with a number."""
+    before, after = plain[around[0] : found.start], plain[found.end : around[1]]
+    ahead = concepts(_CLAUSE_START.split(before)[-1] if "|" not in before else before)
+    behind = concepts(_CLAUSE_END.split(after)[0])
+    if _parts_follow(plain, found, after):
+        behind = frozenset()
+    own = ahead if leads else behind | (ahead & {"total"})
+    if (counted := _counted(found, after, ends=around[1] == len(plain))) and not found.measures:
+        own = (own - _OF_ITEMS - {"parameters"}) | counted
+    if not own - {"total"}:
+        clause = around[0] == 0 or _CLAUSE_START.search(before)  # its own words, and none behind the number before
+        own |= behind if leads else (ahead if clause else frozenset())
+    doubt = doubt_about(plain[: found.start], plain[found.end :], about) or taken_back(plain, found)
+    if "|" in plain and above.header:
+        in_table, of_other = _in_table(plain, found, above, about)
+        own, doubt = own | in_table, doubt or of_other
+    if found.noun:
+        own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
+    elif found.measures == "count":
+        own |= concepts(found.number.text if found.number else "")  # 100 ops
+    if "calls" in own and not found.noun:
+        own -= {"modules"}  # the calls of modules
+    if found.measures == "bytes":
+        own |= {"memory"}
+    titled = not own
+    if not own - {"total", "memory"}:
+        near = _near(plain, above, own)
+        title = above.title - _ONE_OF_SEVERAL if own else above.title
+        own, titled = own | (near or title), titled and not near
+    return LinePiece(
+        value=found.number or "",
+        said=tuple(sorted(own)),
+        measures=found.measures,
+        doubt=doubt,
+        small=not stands_out(plain, found) or _is_passing(found),
+        titled=titled,
+        led=bool(JOINED.search(before)) and not pattern("items").match(after.lstrip(" *_`")),
+    )
+
+
+def _near(plain: str, above: Above, own: frozenset[str]) -> frozenset[str]:
+    """What the line of words right above speaks of; source code labels the line that it prints alone."""
+    near = above.words if above.age <= 1 and "|" not in plain else frozenset[str]()
+    if not above.code:
+        return near
+    return near - {"types"} if above.alone and not own - {"memory"} else frozenset()  # `type` is a word of Python
+
+
+def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[frozenset[str], str]:
+    """What the header and the row of a cell speak of, and what says that they are of something else."""
+    column = plain.count("|", 0, found.start)
+    header = above.header[column] if column < len(above.header) else ""
+    row = next((cell for cell in plain.split("|") if cell.strip()), "")
+    of_a_part = not (concepts(row) or names_model(row))  # `sum` over a row of one layer is no total
+    said = concepts(header) - (frozenset({"total"}) if of_a_part else frozenset()) | concepts(row)
+    doubt = other_model(header, about) or other_model(row, about) or _passed_over(above.header, column)
+    return said, doubt
+
+
+def _parts_follow(plain: str, found: Found, after: str) -> bool:
+    """Whether a number is the whole of what follows it: `66,568,768 bytes: the input (602,112) + the weights (...)`."""
+    head, colon, _ = after.partition(":")
+    return bool(colon and not _LETTERS.search(head) and " + " in plain[found.end :])
+
+
+def _counted(found: Found, after: str, *, ends: bool) -> frozenset[str]:
+    """What a number counts that stands right before it, `6 unique types in the graph,`: no label of the next."""
+    clause, *rest = _CLAUSE_END.split(after, maxsplit=1)
+    if not (rest or ends) or not clause.lstrip(" *_`")[:1].isalpha() or JOINED.search(clause):
+        return frozenset()
+    items = found.number is not None and found.number.value < _MOST_ITEMS
+    return concepts(clause) & (_OF_ITEMS if items else _OF_SEVERAL)
+
+
+def chosen(plain: str, found: list[Found]) -> frozenset[int]:
+    """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
+    either: set[int] = set()
+    for one, other in pairwise(found):
+        words = [word for word in _LETTERS.findall(plain[one.end : other.start]) if not UNIT_ALONE.fullmatch(word)]
+        if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
+            near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
+            either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()
+    return frozenset(either)

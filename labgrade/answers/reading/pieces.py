@@ -1,0 +1,72 @@
+"""A line of a text as typed pieces, and what stands above it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labgrade.values import Number
+
+OPEN = "???"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinePiece:
+    """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
+
+    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
+    but the section's heading labels it. `led`: a sign leads from its label to it, and it counts no items.
+    """
+
+    value: str | Number | tuple[int, ...]
+    said: tuple[str, ...] = ()
+    measures: str = ""
+    doubt: str = ""
+    small: bool = False
+    titled: bool = False
+    led: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line with its pieces in order. `dots`: it stands for what was left out.
+
+    `fenced`: it stands in a fence; `row`: it is one of a table. `shared`: under a heading of several tasks; `told`: its
+    passage has the task's own number. `corrects`: it says before its first value that this puts something right;
+    `undecided`: that its writer does not know which number it is. `unread`: why nothing of the text could be read.
+    `terms`: it has numbers that are no pieces, as those of a sum or a product.
+    """
+
+    place: str
+    number: int
+    pieces: tuple[LinePiece, ...] = ()
+    code: bool = False
+    quoted: bool = False
+    fenced: bool = False
+    row: bool = False
+    shared: bool = False
+    told: bool = False
+    corrects: bool = False
+    undecided: bool = False
+    dots: bool = False
+    terms: bool = False
+    unread: str = ""
+
+
+@dataclass(slots=True)
+class Above:
+    """What stands above a line: the heading, the last line of words alone, the header of the table that it is in.
+
+    `code`: that last line is source code, which labels what it prints if that is a line `alone`. `model`: the other
+    model that a command was run for.
+    """
+
+    title: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    age: int = 0
+    line: str = ""
+    header: tuple[str, ...] = ()
+    code: bool = False
+    alone: bool = False
+    model: str = ""

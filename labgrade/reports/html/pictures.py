@@ -1,0 +1,135 @@
+"""What is drawn of a check, the same on a student's page, at the desk and for a class: charts with their data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from labgrade.reports.html import charts, planes
+from labgrade.reports.html import render as page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Graded, Plot, Report
+    from labgrade.reports.html.planes import Point
+    from labgrade.verdict import ComparedRow
+
+_MOST_ROWS = 400
+_EXPECTED, _RIGHT, _WRONG = ("expected", "expected"), ("right", "yours, right"), ("wrong", "yours, wrong")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """The data of a chart: `head`, and cells of which the first is the row's name. `off`: rows that are not right."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    off: frozenset[int] = frozenset()
+
+
+def of_check(graded: Graded, anchor: str) -> Markup:
+    """All pictures of a check; `anchor` is its own on the page."""
+    drawn = []
+    if graded.rows:
+        drawn.append(_of_rows(graded.rows, anchor, graded.id))
+    if graded.plot is not None:
+        drawn.append(of_plot(graded.plot, f"{anchor}-p", graded.id))
+    return Markup("\n").join(drawn)
+
+
+def of_plot(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -> Markup:
+    """A plot with its data; of a class with all of its `points`."""
+    chart = planes.plotted(plot, salt=anchor, points=points)
+    caption, title = "", f"All {len(plot.xs)} numbers of the picture"
+    if plot.step is not None:
+        counts = [(f"{x:.6g}", f"{y:,.0f}") for x, y in zip(plot.xs, plot.ys, strict=True) if y]
+        data = Data(title=title, head=("value", "numbers"), rows=counts)
+        caption = f"Dotted lines are multiples of {plot.step:.4g}." if planes.shows_grid(plot.xs, plot.step) else ""
+        return shown(chart, data, label, caption)
+    found = list(points or planes.points_of(plot))
+    above = planes.above(plot, found)
+    rows = [(each.name or "yours", f"{each.x:.6g}", f"{each.y:.6g}") for each in found[:_MOST_ROWS]]
+    if plot.peak or plot.slopes:
+        roofs = [f"{name}: {slope:.6g} times {plot.x}" for name, slope in plot.slopes]
+        roofs += [f"peak: {plot.peak:.6g}"] if plot.peak else []
+        caption = f"Roofs: {'; '.join(roofs)}." + (f" {len(above)} of {len(found)} lie above." if above else "")
+    elif len(found) > 1:
+        caption = "The line joins those that no other one beats in both: smaller, and higher."
+    head = ("", plot.x, plot.y)
+    title = f"All {len(rows)} points of the picture"
+    return shown(chart, Data(title=title, head=head, rows=rows, off=frozenset(above)), label, caption)
+
+
+def shown(
+    chart: Markup | None,
+    data: Data,
+    label: str,
+    caption: str = "",
+    keys: Sequence[tuple[str, str]] = (),
+    first: str = "",
+) -> Markup:
+    """A chart with what stands below it; without a chart the table alone. `label` tells its table from others."""
+    return page.fragment("picture.html", chart=chart, data=data, label=label, caption=caption, keys=keys, first=first)
+
+
+def _of_rows(rows: Sequence[ComparedRow], anchor: str, label: str) -> Markup:
+    """A table that was handed in: bars of the first column that has a wrong number, and all cells."""
+    cells = rows[:_MOST_ROWS]
+    told = any(row.expected_text or row.expected is not None for row in rows)
+    head = ("row", "column", "yours", *(["expected"] if told else []), "right?")
+    lines = [
+        (
+            row.name,
+            row.column,
+            row.got_text or "none",
+            *([row.expected_text or "\N{EN DASH}"] if told else []),
+            "✓ yes" if row.right else "✗ no",
+        )
+        for row in cells
+    ]
+    title = f"All {len(cells)} values beside the expected ones" if told else f"All {len(cells)} values of yours"
+    data = Data(title=title, head=head, rows=lines, off=frozenset(at for at, row in enumerate(cells) if not row.right))
+    first = next((row.name for row in rows if not row.right), "")
+    keys = (*([_EXPECTED] if told else []), _RIGHT, _WRONG)
+    chart = _bars(rows, anchor, told=told)
+    return shown(chart, data, label, keys=keys, first=first) if chart else shown(None, data, label)
+
+
+def _bars(rows: Sequence[ComparedRow], anchor: str, *, told: bool) -> Markup | None:
+    """Bars of the first column that has a wrong number; none where no number is wrong."""
+    wrong = (row for row in rows if not row.right and row.got is not None and (row.expected is not None or not told))
+    column = next((row.column for row in wrong), None)
+    if column is None:
+        return None
+    bars = [
+        charts.Bar(name=row.name, got=row.got, expected=row.expected, right=row.right)
+        for row in rows
+        if row.column == column and (row.expected is not None or not told)
+    ]
+    off = [bar for bar in bars if not bar.right]
+    differ = f"{len(off):,} differ, first '{off[0].name}'" if told else f"{len(off):,} wrong, first '{off[0].name}'"
+    beside = ", yours before the expected ones" if told else " of yours"
+    title = f"{column} of {len(bars):,} rows{beside}; {differ}"
+    return charts.compared(bars, title=title, unit=column, salt=anchor)
+
+
+def page_of(report: Report, task: str) -> str:
+    """A page with the pictures of a task: of one hand-in those of its checks, else those of the class, for staff."""
+    own = tuple(
+        replace(each, tasks=tuple(found for found in each.tasks if found.id == task)) for each in report.submissions
+    )
+    if len(own) == 1:
+        checks = [check for found in own[0].tasks for check in found.checks]
+        drawn = [(f"{check.id}", of_check(check, f"c{number}")) for number, check in enumerate(checks)]
+    else:
+        from labgrade.reports.html import class_pictures
+
+        drawn = class_pictures.of_class(replace(report, submissions=own))
+    who = own[0].name if len(own) == 1 else f"{len(own):,} submissions"
+    return page.render(
+        "pictures.html", title=f"{task}: {who}", pictures=[each for each in drawn if each[1]], notes=report.notes
+    )

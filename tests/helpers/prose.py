@@ -1,0 +1,82 @@
+"""How the docs read: `python tests/helpers/prose.py`, part of `make lint`. Ends with 1 where it says something.
+
+Prints for each page its words of prose and the Flesch reading ease (textstat), then what proselint says of it. Code,
+tables that are made from the language's own rows, and headings are no prose.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import textstat
+from proselint.checks import __register__
+from proselint.registry import CheckRegistry
+from proselint.tools import LintFile
+
+from labgrade.spec import language
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *sorted(ROOT.glob("docs/*.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+]
+MOST_WORDS, MOST_WORDS_IN_DOCS, LEAST_EASE = 1600, 22_000, 50
+MOST_WORDS_OF = {"security.md": 2800, "spec-language.md": 3000}  # long tables, which tests hold
+# Quotation marks and ellipses as they are typed, and rules that mistake sizes and shapes for dates and slips.
+OFF = (
+    "dates_times",
+    "lexical_illusions",
+    "misc.phrasal_adjectives",  # a multiply-accumulate
+    "redundancy.misc.after_the_deadline",
+    "spelling.consistency",
+    "typography.symbols",
+)
+
+
+def prose(text: str) -> str:
+    """A page without code, headings and marks; each cell of a table is a sentence."""
+    for holder in language.WORDS:
+        text = text.replace(language.table(holder), "")
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\|[-| ]+\|$|^#+ .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^\|(.*)\|$", _sentences, text, flags=re.MULTILINE)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"[*_#>]", "", re.sub(r"`[^`]*`", "code", text))
+
+
+def _sentences(row: re.Match[str]) -> str:
+    return " ".join(f"{cell.strip().rstrip('.')}." for cell in row[1].split("|") if cell.strip())
+
+
+def said(name: str, text: str) -> list[str]:
+    """What is wrong with a page's prose."""
+    found = [
+        f"{name}: {each.check_result.message} ({each.check_result.check_path})"
+        for each in LintFile(name, text).lint()
+        if not each.check_result.check_path.startswith(OFF)
+    ]
+    if (ease := textstat.flesch_reading_ease(text)) < LEAST_EASE:
+        found.append(f"{name}: the reading ease is {ease:.0f}; {LEAST_EASE} is the least")
+    return found
+
+
+def main() -> int:
+    """Print the figures of each page and all that is wrong."""
+    CheckRegistry().register_many(__register__)
+    found, total = [], 0
+    for page in PAGES:
+        text = prose(page.read_text(encoding="utf-8"))
+        words = len(text.split())
+        total += words * (page.parent.name == "docs")
+        sys.stdout.write(f"{words:6,} words  ease {textstat.flesch_reading_ease(text):3.0f}  {page.name}\n")
+        found += said(page.name, text)
+        most = MOST_WORDS_OF.get(page.name, MOST_WORDS)
+        found += [f"{page.name}: {words:,} words; {most:,} are the most"] * (words > most)
+    sys.stdout.write(f"{total:6,} words in docs, of {MOST_WORDS_IN_DOCS:,}\n" + "".join(f"{each}\n" for each in found))
+    return bool(found) or total > MOST_WORDS_IN_DOCS
+
+
+if __name__ == "__main__":
+    sys.exit(main())
