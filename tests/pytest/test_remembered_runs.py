@@ -61,7 +61,7 @@ def timeless(text):
             small_course.TASK.replace("{quantity: size}\n", "{quantity: size, with: {times: 3}}\n"),
             0,
         ),
-        ("reference/own.py", small_course.REFERENCE.replace("shape[0]", "shape[1]"), 1),  # the essay asks for none of it
+        ("reference/own.py", small_course.REFERENCE.replace("shape[0]", "shape[1]"), 1),  # of the essay
     ],
 )
 def test_what_changed_is_judged_anew_and_what_did_not_is_not(course, path, text, still):
