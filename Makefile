@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint lint-types lint-style docs release setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect golden proof soak mutation schema clean
+.PHONY: grade test lint docs release setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect bench-since golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -50,6 +50,11 @@ schema: setup
 
 bench: setup
 	$(BIN)/python benchmarks/start.py
+
+# What became of the costs since a commit: make bench-since SINCE=672a1f12
+SINCE ?= 672a1f12
+bench-since: setup
+	$(BIN)/python benchmarks/since.py $(SINCE)
 
 bench-macs: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'

@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--results", metavar="DIR", help="keep verdicts in this folder's ledger, and do not run again what it knows"
     )
+    group.addoption("--fresh", action="store_true", help="judge anew what is remembered of earlier runs, too")
     group.addoption(
         "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
     )
@@ -72,6 +73,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 def pytest_configure(config: pytest.Config) -> None:
     """Where submissions are asked for, grade."""
     if config.getoption("submission"):
+        from labgrade.pytest import unchanged
+
+        known = unchanged.of(config)
+        if known is not None and known.again():
+            return
         from labgrade.pytest import grading
 
-        grading.begin(config)
+        grading.begin(config, known)

@@ -69,6 +69,8 @@ def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
     said = "what running the code of one submission may take; what that cuts off waits (default: as long as it takes)"
     parser.add_argument("--submission-time", type=_duration, default=0.0, metavar="TIME", help=said)
+    said = "judge anew what is remembered of earlier runs, too"
+    parser.add_argument("--fresh", action="store_true", help=said)
     said = "grade on other processes or machines: local:4, tls://host:8786, slurm:cluster.yaml"
     parser.add_argument("--cluster", metavar="WHERE", help=said)
     parser.add_argument("--insecure", action="store_true", help="--cluster tcp://... on a network of your own")
@@ -113,6 +115,7 @@ def grade(options: argparse.Namespace) -> int:
         lower=options.allow_lower,
         skip=tuple(options.skip or ()),
         seconds=options.submission_time,
+        fresh=options.fresh,
     )
 
     def choose(found: Course) -> list[Path]:
@@ -132,6 +135,7 @@ def regrade(options: argparse.Namespace) -> int:
         unsafe=options.unsafe,
         lower=options.allow_lower,
         seconds=options.submission_time,
+        fresh=options.fresh or options.rebuild,
     )
     with Ledger(results) as ledger:
         found = plans(ledger, how)

@@ -27,6 +27,7 @@ from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
 from labgrade.files.external_data import beside
+from labgrade.judging.items import items
 from labgrade.spec import language
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class VerdictParts:
         self._course = course
         self._weights = dict(_weights(weights)) if weights is not None else {}
         self._known: dict[tuple[str, str, str, str], dict[str, str]] = {}
+        self._whole: dict[tuple[str, str, str], str] = {}
         self._read: dict[Path, list[Path]] = {}
         self._files: dict[Path, str] = {}
         self._imports: dict[Path, set[str]] = {}
@@ -187,6 +189,19 @@ class VerdictParts:
             found |= self._of_some(task, item)
             self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
         return self._known[place]
+
+    def lasting(self, task: Task, key: str) -> str:
+        """The key of a verdict beside its ledger: with all that the task asks, as a check may look at its neighbours.
+
+        The checks of a task are others for a student, who is not given the hidden ones.
+        """
+        place = (task.lab, task.id, task.variant)
+        if place not in self._whole:
+            every = ((each, item) for each in (task, *task.variants) for item in items(each))
+            asked = [[each.variant, item.id, meaning(each, item)] for each, item in every]
+            drawn_by = hashlib.sha256(self._course.key).hexdigest()  # other inputs, too
+            self._whole[place] = digest_of([task.variant, asked, drawn_by])
+        return digest_of([key, self._whole[place]])
 
     def keep(self, content: Any) -> str:
         """The digest of a part, whose content is remembered under it."""

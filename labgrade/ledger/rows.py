@@ -26,7 +26,8 @@ _MOST_VALUES = 500  # of one question: the least that any SQLite takes is 999
 class KeptVerdict:
     """What judging came to, with a sign (`mark`) in place of each sentence of the spec's.
 
-    `id` is 0 until it is in the ledger. `tries`: how often it was run and came to the same.
+    `id` is 0 until it is in the ledger. `tries`: how often it was run and came to the same. `remembered`: it was judged
+    in a run for other results.
     """
 
     key: str
@@ -35,6 +36,7 @@ class KeptVerdict:
     plain: Any
     tries: int = 1
     id: int = 0
+    remembered: bool = False
 
     @property
     def outcome(self) -> str:

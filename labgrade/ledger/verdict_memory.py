@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Task
     from labgrade.judging.items import Item
     from labgrade.ledger.database import Ledger
+    from labgrade.ledger.memory import VerdictMemory
     from labgrade.ledger.rows import Place
 
 
@@ -50,7 +51,7 @@ def filled_in(item: Item, judged: MarkedVerdict) -> Graded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A check that has its row in the ledger. `ran`: it was judged now, and not remembered.
+    """A check that has its row in the ledger. `ran`: it was judged now; `remembered`: in an earlier run.
 
     `graded` is all of it; other processes are not told that.
     """
@@ -60,6 +61,7 @@ class Recorded:
     ran: bool
     outcome: Outcome
     seconds: float
+    remembered: bool = False
     graded: Graded | None = None
 
 
@@ -71,7 +73,8 @@ class Rules:
     `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called with the
     submission and the check when it is about to be judged. `after`: called with each check. `at_fault`: called before a
     fault of labgrade's is entered, and raises where the run itself has ended, of which such a fault may come.
-    `elsewhere`: what another machine came to, where nothing is judged here.
+    `elsewhere`: what another machine came to, where nothing is judged here. `memory`: what is remembered beside the
+    ledger. `fresh`: everything is judged anew.
     """
 
     run: int
@@ -82,10 +85,23 @@ class Rules:
     after: Callable[[Recorded], None] = lambda _: None
     at_fault: Callable[[], object] = lambda: None
     elsewhere: Callable[[str, Place], MarkedVerdict] | None = None
+    memory: VerdictMemory | None = None
+    fresh: bool = False
 
     def holds(self, judged: KeptVerdict | None) -> bool:
         """Whether what is remembered need not be judged again."""
         return judged is not None and not (self.again and judged.unsteady)
+
+    def recall(self, ledger: Ledger, keys: Mapping[str, str]) -> dict[str, KeptVerdict]:
+        """What is known under each of some keys: by the ledger, else by the memory, which has keys of its own."""
+        if self.fresh:
+            return {}
+        found = rows.recall(ledger, [*keys])
+        lacking = {own: key for key, own in keys.items() if key not in found}
+        if self.memory is not None and lacking:
+            for own, (mark, plain) in self.memory.recall([*lacking]).items():
+                found[lacking[own]] = KeptVerdict(key=lacking[own], parts={}, mark=mark, plain=plain, remembered=True)
+        return found
 
 
 class SubmissionBook:
@@ -120,7 +136,7 @@ class SubmissionBook:
     def remembered(self, task: Task) -> dict[str, MarkedVerdict | None]:
         """What each item was judged to be; None where it has to be judged again."""
         keys = {item.id: self.parts(task, item)[0] for item in items(task)}
-        known = rows.recall(self.ledger, [*keys.values()])
+        known = self.rules.recall(self.ledger, self.lasting(task))
         held = {key: MarkedVerdict(each.mark, each.plain) for key, each in known.items() if self.rules.holds(each)}
         return {name: held.get(key) for name, key in keys.items()}
 
@@ -134,6 +150,10 @@ class SubmissionBook:
                 found["imports"] = self._imports
             self._digests[place] = depends.key_of(found), found
         return self._digests[place]
+
+    def lasting(self, task: Task) -> dict[str, str]:
+        """The key in the memory of each item, by its key in the ledger."""
+        return {key: self.known.lasting(task, key) for key, _ in (self.parts(task, item) for item in items(task))}
 
     def _take_out(self, places: Iterable[Place]) -> None:
         gone = list(places)
@@ -168,21 +188,26 @@ class TaskBook:
         self._book, self._task = book, task
         self._judged: dict[str, KeptVerdict] = {}
         self._asked = False
+        self._keys: dict[str, str] = {}
 
     def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
         """What is remembered under all that the item depends on, else what `grade` comes to."""
         key, digests = self._book.parts(self._task, item)
         if not self._asked:
-            keys = [self._book.parts(self._task, each)[0] for each in items(self._task)]
-            self._book.recalled |= rows.recall(self._book.ledger, keys)
+            self._keys = self._book.lasting(self._task)
+            self._book.recalled |= self._book.rules.recall(self._book.ledger, self._keys)
             self._asked = True
         judged = self._book.recalled.get(key)
+        if judged is not None and judged.remembered:
+            judged = replace(judged, parts=digests)
         if judged is None or not self._book.rules.holds(judged):
             mark, plain = self._anew(item, grade)
             tries = 1 if judged is None else judged.tries + 1
             judged = KeptVerdict(key=key, parts=digests, mark=mark, plain=plain, tries=tries)
             if judged.outcome == Outcome.FAULT:
                 self._book.rules.at_fault()
+            if self._book.rules.memory is not None:
+                self._book.rules.memory.keep(self._keys[key], mark, plain)
         self._judged[item.id] = judged
         return filled_in(item, MarkedVerdict(judged.mark, judged.plain))
 
@@ -217,11 +242,12 @@ class TaskBook:
                     after = replace(after, judged=number)
                 self._stand(item, where, before, after, text)
             if judged is not None and fresh and judged.outcome != Outcome.FAULT:  # another check may ask for the same
-                book.recalled[judged.key] = replace(judged, id=after.judged or 0)
+                book.recalled[judged.key] = replace(judged, id=after.judged or 0, remembered=False)
         outcome, seconds = graded.verdict.outcome, graded.seconds
-        book.rules.after(
-            Recorded(who=book.who, place=where, ran=fresh, outcome=outcome, seconds=seconds, graded=graded)
-        )
+        ran = judged is not None and fresh and not judged.remembered
+        known = judged is not None and not ran
+        told = Recorded(who=book.who, place=where, ran=ran, outcome=outcome, seconds=seconds, remembered=known)
+        book.rules.after(replace(told, graded=graded))
 
     def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow, text: str) -> None:
         book = self._book

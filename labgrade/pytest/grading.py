@@ -15,61 +15,52 @@ import pytest
 from labgrade.core.errors import LabgradeError, SpecError, UsageError
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import encodable
-from labgrade.files import output
 from labgrade.judging.items import items
 from labgrade.ledger import course_key, read, unfinished
 from labgrade.ledger.database import Ledger, LedgerError
+from labgrade.ledger.memory import VerdictMemory
 from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
-from labgrade.reports import html
-from labgrade.reports.summary import full_reason, hint
+from labgrade.pytest.showing import ToldItem, console, count_remembered, set_up, show, told_of
 from labgrade.review import handed_in_times, results
 from labgrade.run.events import SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end
 from labgrade.run.worker import GradingJob, Worker
 from labgrade.spec import load
-from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from labgrade.core.results import Graded
     from labgrade.core.task import Task
     from labgrade.judging.items import Item
+    from labgrade.pytest.showing import Told
+    from labgrade.pytest.unchanged import Unchanged
     from labgrade.run.plan import Plan
 
-_PASSING = frozenset({Outcome.CORRECT})
-_WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
 _GRADING = pytest.StashKey["Grading"]()
 
 
-def begin(config: pytest.Config) -> None:
-    """Find the submissions, and have specs collected in place of tests.
+def begin(config: pytest.Config, unchanged: Unchanged | None) -> None:
+    """Find the submissions, and have specs collected in place of tests. `unchanged` remembers what the run comes to.
 
     Raises:
         pytest.UsageError: there is no such submission.
     """
     try:
-        grading = Grading(config, options.plan(config))
+        grading = Grading(config, options.plan(config), unchanged)
         if not hasattr(config, "workerinput"):
             grading.protect()
     except (UsageError, SpecError) as error:
         raise pytest.UsageError(str(error)) from None
-    options.leave_stdout(config)
+    set_up(config)
     config.stash[_GRADING] = grading
     config.pluginmanager.register(grading, "labgrade-grading")
-    config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         there = grading.plan.course
         usual, every = load.chosen(there), load.files(there.specs)
         config.args = [str(there.specs)] if usual == every else [str(path) for path in usual]
-    if config.option.tbstyle == "auto":  # the report at the end says it better than tracebacks and lists of names
-        config.option.tbstyle = "no"
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            reporter.reportchars = ""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # a task of a submission stays together, so its answers are obtained once
 
@@ -77,8 +68,8 @@ def begin(config: pytest.Config) -> None:
 class Grading:
     """What a grading run shares, and the hooks that only a grading run has."""
 
-    def __init__(self, config: pytest.Config, plan: Plan) -> None:
-        self.config, self.plan = config, plan
+    def __init__(self, config: pytest.Config, plan: Plan, unchanged: Unchanged | None) -> None:
+        self.config, self.plan, self._unchanged = config, plan, unchanged
         self.grader = Grader(
             plan.course,
             torch_home=plan.request.torch_home,
@@ -89,7 +80,7 @@ class Grading:
         self.protection: tuple[str, ...] = ()
         self.written: dict[str, str] = {}
         self._worker: Worker | None = None
-        self._graded: dict[GradingJob, Graded] = {}
+        self._graded: dict[GradingJob, Recorded] = {}
         self._reported: set[tuple[str, ...]] = set()
         self._session: pytest.Session | None = None
         self.grader.oracle.memory.watch()
@@ -110,23 +101,37 @@ class Grading:
         """The session whose exit code says that a task could not be graded, or a report not written."""
         self._session = session
 
-    def graded(self, job: GradingJob) -> Graded:
+    @property
+    def _is_safe(self) -> bool:
+        """Whether no student's code can write what is remembered."""
+        return self.grader.runner.protection.tier != "D"
+
+    def graded(self, job: GradingJob) -> Recorded:
         """What a check came to: the events of the run are heard until it is among them.
 
         Where the ledger fails, the run ends: what is kept is kept.
         """
         try:
             if job not in self._graded:
-                self._worker = self._worker or Worker(self.plan, self.grader)
+                self._worker = self._worker or self._begun()
                 for event in self._worker.events([job]):
                     match event:
-                        case Recorded(place=place, graded=graded) if graded is not None:
-                            self._graded[GradingJob(job.who, place)] = graded
+                        case Recorded(place=place) as recorded:
+                            self._graded[GradingJob(job.who, place)] = recorded
                         case SubmissionFailed(why=why):
                             pytest.fail(f"'{encodable(job.who)}' can't be taken in: {why}", pytrace=False)
         except LedgerError as error:
             pytest.exit(f"labgrade: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
         return self._graded[job]
+
+    def _begun(self) -> Worker:
+        """What grades. Expected values are taken in with the first check that is to be judged, if there is one."""
+        return Worker(
+            self.plan,
+            self.grader,
+            before=lambda _: self.grader.prepare(self.plan.tasks),
+            memory=VerdictMemory(lambda: self._is_safe),
+        )
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """A spec of a task."""
@@ -135,7 +140,11 @@ class Grading:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Take in expected values: no student's code has run yet, under xdist not in another worker either."""
+        """Say what is to be graded.
+
+        Where code could write over expected values, these are taken in: no student's code has run yet, under xdist not
+        in another worker either.
+        """
         chosen = {item.task.path: item.task for item in session.items if isinstance(item, CheckItem)}
         self.plan = replace(self.plan, tasks=tuple(chosen.values()))
         if self.plan.tasks:
@@ -144,7 +153,8 @@ class Grading:
             with Ledger(self.plan.request.results, write=True) as ledger:
                 unfinished.expect(ledger, self.plan.run, names, self.plan.tasks, places)
                 course_key.note(ledger, self.plan.run, self.plan.course, self.plan.tasks)
-        self.grader.prepare(self.plan.tasks)
+        if not self._is_safe:
+            self.grader.prepare(self.plan.tasks)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading."""
@@ -161,11 +171,14 @@ class Grading:
         report = yield
         if isinstance(item, CheckItem) and (call.when == "call" or (call.when == "setup" and not report.passed)):
             report.labgrade = [encodable(item.job.who), *(item.job.place or ())]
+            report.labgrade_remembered = item.remembered
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Under xdist this runs in the controller, with what the workers sent."""
         self._reported.add(tuple(getattr(report, "labgrade", ())))
+        if getattr(report, "labgrade_remembered", False):
+            count_remembered(self.config, report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -193,31 +206,19 @@ class Grading:
         """The report for the TA; as JSON too where asked for."""
         if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
             return
-        from rich.console import Console
-
-        from labgrade.reports import json as as_json
-        from labgrade.reports import terminal
-
-        writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
-        terminalreporter.ensure_newline()
-        console = Console(
-            file=writer._file,  # noqa: SLF001
-            width=writer.fullwidth,
-            no_color=not writer.hasmarkup,
-            force_terminal=writer.hasmarkup,
-            highlight=False,
-        )
+        where = console(terminalreporter)
         for message in self.broken.values():
-            console.print(message, style="red", markup=False, soft_wrap=True)
+            where.print(message, style="red", markup=False, soft_wrap=True)
         try:
-            if exitstatus != pytest.ExitCode.INTERRUPTED and not self._stopped():
+            whole = exitstatus != pytest.ExitCode.INTERRUPTED and not self._stopped()
+            if whole:
                 end(self.plan, self.protection)
             report = self._report()
-            terminal.render(report, console=console, staff=True)
-            self._as_json(as_json.render(report))
-            self._as_page(report)
+            show(self.config, where, report)
+            if whole and not self.broken and self._unchanged is not None and self._session is not None:
+                self._unchanged.keep(self._session.items, report, self.protection)
         except LabgradeError as error:
-            console.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
+            where.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
             self._exit_with(pytest.ExitCode.INTERNAL_ERROR)
         if self.broken:
             self._exit_with(pytest.ExitCode.INTERRUPTED)
@@ -251,18 +252,6 @@ class Grading:
         """Whether pytest ended before its last check, as `-x` has it."""
         return self._session is not None and bool(self._session.shouldfail or self._session.shouldstop)
 
-    def _as_json(self, text: str) -> None:
-        target = self.config.getoption("labgrade_json")
-        if target == "-":
-            sys.stdout.write(text + "\n")
-        elif target:
-            output.write(str(self.config.invocation_params.dir / target), text)
-
-    def _as_page(self, report: Report) -> None:
-        target = self.config.getoption("report_html")
-        if target:
-            output.write(str(self.config.invocation_params.dir / target), html.page_of(report))
-
     def _exit_with(self, code: pytest.ExitCode) -> None:
         if self._session is not None:
             self._session.exitstatus = code
@@ -294,48 +283,18 @@ class SubmissionNode(pytest.Collector):
             yield CheckItem.from_parent(self, name=item.id, task=self.task, who=self.who, item=item)
 
 
-class CheckItem(pytest.Item):
-    """One graded check."""
+class CheckItem(ToldItem):
+    """One check that is graded."""
 
     def __init__(self, *, task: Task, who: str, item: Item, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.task, self.item = task, item
+        self.task, self.item, self.who = task, item, who
         self.job = GradingJob(who, (task.lab, task.id, item.id))
+        self.line = item.check.mark.line - 1 if item.check.mark else None
 
-    def setup(self) -> None:
-        """Grade. A fault of labgrade's ends here, as an error."""
-        graded = self._graded()
-        verdict = graded.verdict
-        self.user_properties += [
-            ("outcome", str(verdict.outcome)),
-            ("points", f"{float(graded.points):g}"),
-            ("earned", f"{float(graded.earned):g}"),
-            ("reason", reason := full_reason(verdict, bonus=graded.bonus)),
-            ("hint", hint(verdict)),
-        ]
-        if verdict.outcome is Outcome.FAULT:
-            pytest.fail(f"{reason}: {verdict.facts.get('fault', '')}", pytrace=False)
-        if verdict.outcome in _WAITING or (graded.bonus and verdict.outcome is Outcome.MISSING):
-            pytest.skip(f"{verdict.outcome}: {reason}")
-
-    def runtest(self) -> None:
-        """Fail where the verdict is not CORRECT."""
-        graded = self._graded()
-        if graded.verdict.outcome not in _PASSING:
-            pytest.fail(_say(graded), pytrace=False)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The place of the check in its spec."""
-        mark = self.item.check.mark
-        line = mark.line - 1 if mark else None
-        return self.path, line, f"{self.path.stem}::{encodable(self.job.who)}::{self.name}"
-
-    def _graded(self) -> Graded:
-        return self.config.stash[_GRADING].graded(self.job)
-
-
-def _say(graded: Graded) -> str:
-    verdict = graded.verdict
-    earned = f"{float(graded.earned):g} of {float(graded.points):g} points"
-    reason, helps = full_reason(verdict, bonus=graded.bonus), hint(verdict)
-    return f"{verdict.outcome}: {reason}" + (f" - {helps}" if helps else "") + f" ({earned})"
+    def told(self) -> Told:
+        """What pytest is told of what it came to."""
+        found = self.config.stash[_GRADING].graded(self.job)
+        self.remembered = found.remembered
+        assert found.graded is not None  # noqa: S101 - only other processes are not told
+        return told_of(found.graded)

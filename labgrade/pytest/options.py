@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.config import create_terminal_writer
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
@@ -45,13 +43,6 @@ def refuse(config: pytest.Config, there: Course) -> None:
             known = [file.stem for file in load.files(there.specs)]
             message = f"there is no spec '{argument}'{did_you_mean(path.stem, known)}"
             raise UsageError(message)
-
-
-def leave_stdout(config: pytest.Config) -> None:
-    """Where stdout is for the JSON, all that pytest says goes to stderr."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if config.getoption("labgrade_json") == "-" and reporter is not None:
-        reporter._tw = create_terminal_writer(config, sys.stderr)  # noqa: SLF001 - made anew, as pytest itself does
 
 
 def hand_over(workerinput: dict[str, object], plan: Plan, servers: Path | None) -> None:
@@ -105,5 +96,6 @@ def plan(config: pytest.Config) -> Plan:
         root=there.root,
         names=() if "all" in names else tuple(names),
         torch_home=downloaded_weights.find(here / Path(home).expanduser() if home else None),
+        fresh=config.getoption("fresh"),
     )
     return stack.enter_context(opened(request, there))

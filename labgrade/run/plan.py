@@ -37,7 +37,8 @@ class RunRequest:
 
     `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all. `again`: a repetition of
     earlier requests, which is not repeated itself. `skip`: whom not to grade this time. `seconds`: how long the checks
-    of one submission may take together, 0 is as long as they take; what it cuts off waits.
+    of one submission may take together, 0 is as long as they take; what it cuts off waits. `fresh`: nothing is believed
+    that an earlier run came to.
     """
 
     source: Path
@@ -53,6 +54,7 @@ class RunRequest:
     again: bool = False
     skip: tuple[str, ...] = ()
     seconds: float = 0.0
+    fresh: bool = False
 
     def plain(self) -> dict[str, Any]:
         """The request as the ledger keeps it, for `regrade`."""

@@ -37,7 +37,7 @@ _HOME = Path(__file__).resolve().parents[1]
 _TRUSTED = ("specs", "checkers", "reference", "models", "course.key")
 _READ = 4 << 20  # bytes of a file up to which its content is read; a larger one is known by its state
 _LARGEST_PROGRAM = 1 << 20  # bytes; a larger one is not searched for what it imports
-_PASSING = frozenset({Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY})
+PASSING = frozenset({Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY})
 _ABSENT = frozenset({Outcome.MISSING})
 # Where a machine says what may protect one process from another.
 _PROTECTION = (
@@ -74,11 +74,11 @@ class Memory:
         self._cache = Cache(cache_folder() / "checks")
         self._options = [str(course), lab, str(torch_home), drawn_as]
         self._whole = key_of(_FORM, str(path.resolve()), self._options, sorted(tasks))
-        self._around = _around(course, torch_home)
+        self._around = around(course, torch_home)
 
     def state(self) -> str:
         """The digest of all that a report of the folder follows from, now."""
-        return key_of(self._around, list(_tree(self._path, ())))
+        return key_of(self._around, list(tree(self._path, ())))
 
     def report(self) -> Report | None:
         """The report of the folder as it is, where that is remembered."""
@@ -87,7 +87,7 @@ class Memory:
     def keep(self, report: Report, state: str) -> None:
         """Remember a report of what was in this state, unless some of it may come out otherwise next time."""
         checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
-        if not any(check.verdict.outcome in _PASSING for check in checks) and state == self.state():
+        if not any(check.verdict.outcome in PASSING for check in checks) and state == self.state():
             self._cache.write(self._whole, {"state": state, "report": plain(report)})
 
     def task(self, task: Task, submission: Submission) -> TaskReport | None:
@@ -96,7 +96,7 @@ class Memory:
 
     def keep_task(self, task: Task, submission: Submission, report: TaskReport) -> None:
         """Remember what a task came to. What is missing is looked for in all files, and is not remembered."""
-        if not any(check.verdict.outcome in _PASSING | _ABSENT for check in report.checks):
+        if not any(check.verdict.outcome in PASSING | _ABSENT for check in report.checks):
             state = self._state_of(task, submission)
             self._cache.write(self._place(task), {"state": state, "report": plain(report)})
 
@@ -152,7 +152,7 @@ def _imported(text: str, programs: set[str]) -> list[str]:
     return [path for path in programs if words & set(path.removesuffix(".py").split("/"))]
 
 
-def _around(course: Path | None, torch_home: Path | None) -> str:
+def around(course: Path | None, torch_home: Path | None) -> str:
     """The digest of what a report follows from beside the hand-in."""
     here = Path.cwd()
     courses = [
@@ -160,21 +160,23 @@ def _around(course: Path | None, torch_home: Path | None) -> str:
         *([here] if (here / "specs").is_dir() else []),
         *([course] if course else []),
     ]
-    trees = [list(_tree(_HOME, (".pyc", ".pyi")))]
-    trees += [list(_tree(each / name, (".pyc",))) for each in courses for name in _TRUSTED]
+    trees = [list(tree(_HOME, (".pyc", ".pyi")))]
+    trees += [list(tree(each / name, (".pyc",))) for each in courses for name in _TRUSTED]
     variables = {name: text for name, text in os.environ.items() if name.startswith(("LABGRADE_", "PYTHON"))}
     weights = torch_home or os.environ.get("LABGRADE_TORCH_HOME")
-    offered = list(_tree(Path(weights), ())) if weights else []
+    offered = list(tree(Path(weights), ())) if weights else []
     return key_of(str(here), sys.version, sys.executable, trees, variables, offered, _packages(), _protection())
 
 
 def _packages() -> list[Any]:
     """What is installed, by the names and times of what tells its versions; the compilers, as they lie there."""
     found: list[Any] = []
+    here = os.getcwd()  # noqa: PTH109 - as text
     for folder in sys.path:
-        if folder and os.path.isdir(folder):  # noqa: PTH112 - thousands of entries
+        if folder and folder != here and os.path.isdir(folder):  # noqa: PTH112 - thousands of entries
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-            found += [[each.name, each.stat().st_mtime_ns if "-info" in each.name else 0] for each in entries]
+            named = (each for each in entries if each.name not in CLUTTER)
+            found += [[each.name, each.stat().st_mtime_ns if "-info" in each.name else 0] for each in named]
     for name in _TOOLS:
         where = shutil.which(name)
         found.append([name, where and [where, Path(where).stat().st_mtime_ns]])
@@ -197,7 +199,7 @@ def _protection() -> list[str]:
     return texts
 
 
-def _tree(path: Path, without: tuple[str, ...]) -> Iterator[list[str]]:
+def tree(path: Path, without: tuple[str, ...]) -> Iterator[list[str]]:
     """Every entry of a folder, or the file itself, with what tells its content; links as the texts they hold."""
     if not path.is_dir():
         yield [str(path), _content(path)]

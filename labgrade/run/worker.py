@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.judging.variants import own_variant
 from labgrade.ledger.database import Ledger, LedgerError
+from labgrade.ledger.memory import VerdictMemory
 from labgrade.ledger.verdict_memory import Recorded, Rules, SubmissionBook
 from labgrade.review.apply import credits_of
 from labgrade.review.groups import drawn_as
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from labgrade.run.events import Event
     from labgrade.run.plan import Plan
     from labgrade.run.pool import Conversation
+
+
+MEMORY = "memory"  # what a process of a class run asks: whether what is remembered beside ledgers can be believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Worker:
 
     `elsewhere`: what another machine came to; then nothing is judged here, and the ledger is all that is written.
     `at_fault` is called before a fault of labgrade's is entered, and raises where the run itself has ended.
+    `memory`: what is remembered beside the ledger; it is closed with the worker.
     A submission is taken in at its first job. Its answers stay in memory until all of it is graded by one job, or the
     worker is closed.
     """
@@ -69,7 +74,9 @@ class Worker:
         before: Callable[[Judging | None], None] = lambda _: None,
         elsewhere: Callable[[str, Place], MarkedVerdict] | None = None,
         at_fault: Callable[[], object] = lambda: None,
+        memory: VerdictMemory | None = None,
     ) -> None:
+        self._memory = memory
         self._plan, self._grader, self._before = plan, grader, before
         self._recorded: list[Recorded] = []
         self._rules = Rules(
@@ -81,6 +88,8 @@ class Worker:
             after=self._recorded.append,
             at_fault=at_fault,
             elsewhere=elsewhere,
+            memory=memory,
+            fresh=plan.request.fresh,
         )
         self._ledger = Ledger(plan.request.results, write=True)
         self._open: dict[str, _Open] = {}
@@ -90,6 +99,8 @@ class Worker:
         for who in list(self._open):
             self.forget(who)
         self._ledger.close()
+        if self._memory is not None:
+            self._memory.close()
 
     def remembered(self, who: str) -> tuple[Submission, dict[Place, MarkedVerdict | None]]:
         """A submission, taken in, and what the ledger has of each of its checks; None is to be judged.
@@ -213,7 +224,9 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
             conversation.tell(judging, hurry=False)
 
     try:
-        with contextlib.closing(Worker(plan, grader, before, at_fault=partial(conversation.ask, "anybody?"))) as worker:
+        memory = VerdictMemory(safe=lambda: bool(conversation.ask(MEMORY)))
+        at_fault = partial(conversation.ask, "anybody?")
+        with contextlib.closing(Worker(plan, grader, before, at_fault=at_fault, memory=memory)) as worker:
             for event in worker.events(map(GradingJob, conversation.jobs())):
                 if isinstance(event, Recorded):
                     conversation.tell(replace(event, graded=None), hurry=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.arguments import ALL as GIVEN
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.core.results import LabText
@@ -208,12 +209,16 @@ def in_full(path: Path, course: Course, variant: str = "") -> dict[str, Any]:
     return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, loaded).data))
 
 
+_COURSES = 4  # that one process reads specs of
+_schema_of = ByIdentity(task_schema, _COURSES)  # it has all quantities, and pytest reads a spec at a time
+
+
 class _SpecReader:
     """Reads the specs of a course; what they have in common is made once."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
-        self._schema = task_schema(course)
+        self._schema = _schema_of(course)
         self._labs: dict[Path, dict[str, Any]] = {}
         self._written: dict[Path, tuple[Loaded, list[SpecFinding]]] = {}
         self._others: dict[Path, dict[str, Any] | str] = {}

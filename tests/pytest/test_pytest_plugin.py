@@ -334,7 +334,7 @@ def meddles(answer, expected):
 def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
     run(course, "--submission=right", *more)
     run(course, "--submission=right", *more)
-    assert len([each for each in (course / "cache").glob("**/*.json") if each.stem != "computed-late"]) == 1
+    assert len([each for each in (course / "cache/expected").glob("**/*.json") if each.stem != "computed-late"]) == 1
     (course / "checkers").mkdir()
     (course / "checkers/meddles.py").write_text(MEDDLER)
     last = "  - {id: secret, points: 1, answer: total, checker: equal, expected: 1234, hidden: true, needs: [total]}\n"
@@ -346,7 +346,7 @@ def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
     assert found == {("right", "meddling"): "CORRECT", ("right", "total"): "CORRECT", ("right", "essay"): "MANUAL"}, (
         done.stdout
     )
-    assert list((course / "cache").glob("**/*.json")) == []
+    assert list((course / "cache/expected").glob("**/*.json")) == []
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_grading(course):

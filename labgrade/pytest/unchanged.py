@@ -1,0 +1,214 @@
+"""The same command of pytest's again, where nothing changed: told from what the last one came to, without the engine.
+
+What is remembered is one run a command, with the digest of all that it follows from (`run.student_memory`): the course,
+labgrade, packages, what protects on this machine; all hand-ins with their times, which may tell when they were handed
+in; the repository around them. What the engine remembers of single verdicts (`ledger.memory`) is asked where something
+did change.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from labgrade.core.errors import LabgradeError
+from labgrade.core.results import Report
+from labgrade.core.serialise import from_plain, plain
+from labgrade.core.text import encodable
+from labgrade.files import output
+from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.pytest.showing import Told, ToldItem, console, count_remembered, set_up, show
+from labgrade.run.student_memory import PASSING, around, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_FORM = 1
+_WRITTEN = frozenset({".json", ".xml", ".html", ".log", ".txt"})  # reports, which runs write beside the course
+_MOST_FILES = 5000  # of all hand-ins: to look at more takes longer than to read the specs
+# What chooses among checks, or has other processes grade: nothing is remembered of such a run as a whole.
+_CHOOSING = ("keyword", "markexpr", "lf", "failedfirst", "newfirst", "stepwise", "numprocesses", "deselect", "unsafe")
+_CHOOSING_MORE = ("results", "fresh", "report_html", "collectonly", "setuponly", "setupplan", "pyargs", "maxfail")
+
+
+def of(config: pytest.Config) -> Unchanged | None:
+    """What is remembered of this command; None where it is one of which nothing is."""
+    chooses = any(config.getoption(name, None) for name in (*_CHOOSING, *_CHOOSING_MORE))
+    if chooses or hasattr(config, "workerinput") or any("::" in each for each in config.args):
+        return None
+    return Unchanged(config)
+
+
+class Unchanged:
+    """A command, and the state of all that it follows from when it was given."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        source, here = config.getoption("submissions_dir"), config.invocation_params.dir
+        self._source = here / Path(source).expanduser() if source else config.rootpath / "submissions"
+        home = config.getoption("torch_home")
+        self._home = here / Path(home).expanduser() if home else None
+        arguments = [str(each) for each in config.invocation_params.args]
+        self._cache = Cache(cache_folder() / "runs")
+        self._key = key_of(_FORM, arguments, str(here), str(config.rootpath))
+        self._state = self._now()
+
+    def again(self) -> bool:
+        """Tell again what the last run came to, if that is remembered and can be believed; whether it is told."""
+        found = self._cache.read(self._key) if self._state else None
+        try:
+            kept: Any = found[0] if found else {}
+            if kept.get("state") != self._state or kept["protection"] != list(self._protection()):
+                return False
+            report = from_plain(kept["report"], Report)
+            checks = [(*place, from_plain(told, Told)) for *place, told in kept["checks"]]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False
+        self._refuse_unwritable()
+        set_up(self._config)
+        self._config.args = list(dict.fromkeys(str(path) for path, *_ in checks))
+        self._config.pluginmanager.register(_Telling(self._config, report, checks), "labgrade-grading")
+        return True
+
+    def keep(self, items: Sequence[pytest.Item], report: Report, protection: tuple[str, ...]) -> None:
+        """Remember what a run came to that ended, unless some of it may come out otherwise next time."""
+        checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
+        passing = any(check.verdict.outcome in PASSING or check.verdict.unsteady for check in checks)
+        told = [each for each in items if isinstance(each, ToldItem)]
+        whole = len(told) == len(items) == len(checks)
+        if passing or not whole or not self._state or "tier D" in protection[0] or self._state != self._now():
+            return
+        rows = [[str(each.path), each.line, each.who, each.name, plain(each.told())] for each in told]
+        kept = {"state": self._state, "protection": list(protection), "checks": rows, "report": plain(report)}
+        self._cache.write(self._key, kept)
+
+    def _now(self) -> str:
+        """The digest of all that the run follows from; empty where that is too much to look at."""
+        entries = list(_counted(self._source))
+        if len(entries) > _MOST_FILES:
+            return ""
+        root = self._config.rootpath
+        files = (each for each in sorted(root.iterdir()) if each.is_file() and each.suffix not in _WRITTEN)
+        beside = [[each.name, _times(each)] for each in files]
+        handed_in = [list(tree(self._source, ())), entries, _repository(self._source)]
+        return key_of(around(root, self._home), beside, handed_in)
+
+    def _protection(self) -> tuple[str, ...]:
+        """What protects now. Where nothing does, students' code can write what is remembered."""
+        from labgrade.sandbox.runner import Runner
+
+        with Runner() as runner:
+            found = runner.protection
+        return found.lines if found.tier != "D" else ()
+
+    def _refuse_unwritable(self) -> None:
+        target = self._config.getoption("labgrade_json")
+        try:
+            if target:
+                output.refuse_unwritable(target, "--labgrade-json")
+        except LabgradeError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+class _Telling:
+    """The hooks of a run that is told again."""
+
+    def __init__(self, config: pytest.Config, report: Report, checks: list[tuple[Any, ...]]) -> None:
+        self._config, self._report, self._checks = config, report, checks
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """A spec, with what is remembered of it."""
+        own = [rest for path, *rest in self._checks if path == str(file_path)]
+        return _Spec.from_parent(parent, path=file_path, checks=own) if own else None
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """No Python of anybody's is collected while grading."""
+        return True if collection_path.suffix == ".py" else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Each is told once: by the phase that ends it."""
+        if report.when == "call" or (report.when == "setup" and not report.passed):
+            count_remembered(self._config, report)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """The same report."""
+        where = console(terminalreporter)
+        try:
+            show(self._config, where, self._report)
+        except LabgradeError as error:
+            where.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
+            session = terminalreporter._session  # noqa: SLF001 - pytest has no other place for it
+            if session is not None and exitstatus != pytest.ExitCode.INTERNAL_ERROR:
+                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+class _Spec(pytest.File):
+    """A task."""
+
+    def __init__(self, *, checks: list[Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._checks = checks
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """One collector a submission."""
+        for who, own in groupby(self._checks, key=lambda each: each[1]):
+            yield _Submission.from_parent(self, name=encodable(who), checks=list(own))
+
+
+class _Submission(pytest.Collector):
+    """One submission's checks of a task."""
+
+    def __init__(self, *, checks: list[Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._checks = checks
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item a check, or a case of it."""
+        for line, who, name, told in self._checks:
+            yield _Remembered.from_parent(self, name=name, line=line, who=who, told=told)
+
+
+class _Remembered(ToldItem):
+    """One check of an earlier run."""
+
+    def __init__(self, *, line: int | None, who: str, told: Told, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.line, self.who, self._told = line, who, told
+
+    def told(self) -> Told:
+        """What pytest was told of it."""
+        return self._told
+
+
+def _counted(source: Path) -> Iterator[list[Any]]:
+    """Each file of all hand-ins with its time, up to one more than are looked at."""
+    count = 0
+    for folder, _, names in os.walk(source):
+        for name in names:
+            yield [folder, name, _times(Path(folder, name))]
+            count += 1
+            if count > _MOST_FILES:
+                return
+    if source.is_file():
+        yield [str(source), _times(source)]
+
+
+def _times(path: Path) -> list[int]:
+    with suppress(OSError):
+        state = path.lstat()
+        return [state.st_size, state.st_mtime_ns, state.st_ino]
+    return []
+
+
+def _repository(source: Path) -> Iterable[list[Any]]:
+    """What tells that a repository around the hand-ins got another commit."""
+    top = next((each for each in (source, *source.parents) if (each / ".git").exists()), None)
+    if top is None:
+        return []
+    places = [top / ".git", *(top / ".git" / name for name in ("HEAD", "packed-refs", "logs/HEAD", "refs/heads"))]
+    return [[str(each), _times(each)] for each in places]

@@ -1,0 +1,131 @@
+"""What pytest remembers: the same command tells again what nothing changed, and no verdict of something else."""
+
+import re
+import sqlite3
+
+import pytest
+from helpers import small_course
+from helpers.pytest_run import ENVIRONMENT, run
+
+from labgrade.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def course(tmp_path):
+    small_course.write(tmp_path)
+    return tmp_path
+
+
+def remembered(folder, *arguments, who="right"):
+    """How many checks were remembered, and all that was said but for that and the time."""
+    done = run(folder, f"--submission={who}", *arguments)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found = re.search(r"(\d+) remembered", done.stdout)
+    return int(found[1]) if found else 0, re.sub(r"=+|(, \d+ remembered)? in [\d.]+s.*", "", done.stdout)
+
+
+def runs(folder):
+    return [*(folder / "cache/runs").glob("**/*.json")]
+
+
+@pytest.mark.parametrize("more", [(), ("-v",), ("--junitxml=out.xml", "--labgrade-json=out.json")])
+def test_nothing_changed_and_all_is_told_again(course, more):
+    first = remembered(course, *more, who="twice")
+    written = {path.name: path.read_text() for path in course.glob("out.*")}
+    for path in course.glob("out.*"):
+        path.unlink()
+    again = remembered(course, *more, who="twice")
+    assert (first[0], again[0]) == (0, 3)
+    assert again[1] == first[1]
+    assert {path.name: timeless(path.read_text()) for path in course.glob("out.*")} == {
+        name: timeless(text) for name, text in written.items()
+    }
+    assert len(runs(course)) == 1
+    assert remembered(course, "--fresh", *more, who="twice") == (0, first[1])
+
+
+def timeless(text):
+    return re.sub(r'(time|timestamp)="[^"]*"', "", text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "still"),
+    [
+        ("submissions/right/answers.yaml", "task: {total: 1, essay: because}", 0),
+        ("submissions/right/answers.yaml", small_course.SUBMISSIONS["right"], 3),  # written again: its time tells when
+        ("specs/lab/task.yaml", small_course.TASK.replace("A task", "Another title"), 3),
+        (
+            "specs/lab/task.yaml",
+            small_course.TASK.replace("{quantity: size}\n", "{quantity: size, with: {times: 3}}\n"),
+            0,
+        ),
+        ("reference/own.py", small_course.REFERENCE.replace("shape[0]", "shape[1]"), 1),  # of the essay
+    ],
+)
+def test_what_changed_is_judged_anew_and_what_did_not_is_not(course, path, text, still):
+    assert remembered(course)[0] == 0
+    (course / path).write_text(text)
+    before = {each: each.read_bytes() for each in runs(course)}
+    count, said = remembered(course)
+    assert count == still
+    assert {each: each.read_bytes() for each in runs(course)} != before
+    assert remembered(course, "--fresh")[1] == said
+
+
+def test_what_one_door_judged_the_other_remembers(course, monkeypatch, capsys):
+    monkeypatch.chdir(course)
+    for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["grade", "submissions", "--out", "one", "--jobs", "1"]) in (0, 1)
+    assert "nothing had to be run" not in capsys.readouterr().out
+    assert remembered(course)[0] == 3
+    assert main(["grade", "submissions", "--out", "two", "--jobs", "1"]) in (0, 1)
+    assert "nothing had to be run" in capsys.readouterr().out
+    assert main(["grade", "submissions", "--out", "three", "--jobs", "1", "--fresh"]) in (0, 1)
+    assert "nothing had to be run" not in capsys.readouterr().out
+
+
+def test_a_fault_is_never_remembered(tmp_path):
+    small_course.write(tmp_path, faulty=True)
+    for _ in range(2):
+        assert remembered(tmp_path)[0] in (0, 3)
+    assert runs(tmp_path) == []
+    with sqlite3.connect(tmp_path / "cache/verdicts.sqlite") as kept:
+        assert "FAULT" not in "".join(text for (text,) in kept.execute("SELECT plain FROM verdict"))
+
+
+def test_where_nothing_protects_nothing_is_believed_or_kept(course, monkeypatch):
+    remembered(course)
+    for path in runs(course):
+        path.unlink()
+    with sqlite3.connect(course / "cache/verdicts.sqlite") as kept:
+        before = kept.execute("SELECT * FROM verdict").fetchall()
+    monkeypatch.setitem(ENVIRONMENT, "LABGRADE_FRESH", "1")
+    assert remembered(course, "--unsafe")[0] == 0
+    assert remembered(course, "--unsafe")[0] == 0
+    assert runs(course) == []
+    with sqlite3.connect(course / "cache/verdicts.sqlite") as kept:
+        assert kept.execute("SELECT * FROM verdict").fetchall() == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database", None])
+def test_what_is_damaged_is_judged_again(course, damage):
+    _, first = remembered(course)
+    for path in (course / "cache").glob("verdicts.sqlite*"):
+        path.unlink()
+    place = course / "cache/verdicts.sqlite"
+    place.mkdir() if damage is None else place.write_bytes(damage)
+    for path in runs(course):
+        path.write_bytes(path.read_bytes().replace(b"CORRECT", b"CORRUPT"))
+    assert remembered(course) == (0, first)
+
+
+def test_a_verdict_that_was_changed_is_not_believed(course):
+    _, first = remembered(course)
+    for path in runs(course):
+        path.unlink()
+    with sqlite3.connect(course / "cache/verdicts.sqlite") as kept:
+        kept.execute("UPDATE verdict SET plain = replace(plain, 'CORRECT', 'INCORRECT')")
+    assert remembered(course)[1] == first
