@@ -12,7 +12,7 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs release setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect bench-since golden proof soak mutation schema clean
+.PHONY: grade test lint lint-types lint-style docs release setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class bench-desk bench-collect bench-since golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -22,7 +22,7 @@ grade: setup
 test: setup test-tools
 	$(BIN)/python -m pytest -n auto -rs
 
-# Side by side: mypy takes as long as all else together.
+# mypy runs beside the others.
 lint: setup
 	+@$(MAKE) --no-print-directory -j2 --output-sync=target lint-types lint-style
 

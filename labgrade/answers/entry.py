@@ -17,8 +17,8 @@ from labgrade.answers.reading.numerals.numbers import read_number, worked_out
 from labgrade.answers.reading.numerals.stated_units import in_stated_units
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
-from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
+from labgrade.answers.reading.words.terms import TOTAL
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableType

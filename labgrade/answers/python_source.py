@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
 from labgrade.answers.reading.documents import Unreadable, locate, read_bytes
-from labgrade.answers.reading.tabular.tables import TableFound, find_tables
+from labgrade.answers.reading.tabular.headed import TableFound
+from labgrade.answers.reading.tabular.tables import find_tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableType

@@ -24,9 +24,9 @@ from labgrade.reports import terminal
 from labgrade.reports.summary import missing_task
 from labgrade.review import roster
 from labgrade.review.groups import drawn_as
-from labgrade.run import what_was_read
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
+from labgrade.run.texts import what_was_read
 from labgrade.sandbox.time_limits import FIRST_LOOK, NotYetError, Patience
 from labgrade.spec import course, load
 from labgrade.submissions import find

@@ -30,7 +30,7 @@ from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
 from labgrade.judging.tools import of_choice, of_tool
 from labgrade.judging.variants import own_variant, with_variant
-from labgrade.run.free_text import FreeText
+from labgrade.run.texts.free_text import FreeText
 from labgrade.run.together import Together
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, with_case

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import (
-    FAMILIES,
     Alternative,
     AnswerSpec,
     AnswerValue,
@@ -30,6 +29,7 @@ from labgrade.core.task import (
     Task,
 )
 from labgrade.spec import kinds, lab
+from labgrade.spec.in_full.check_words import COUNTEREXAMPLE_WORDS, PICTURE, PICTURE_WORDS
 from labgrade.spec.in_full.form_words import FORM_WORDS
 from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, Word, ref
 
@@ -131,12 +131,7 @@ _CHECK = (
         "one that was handed in; not for hidden checks.",
         for_people=True,
     ),
-    Word(
-        "picture",
-        OTHERS,
-        "What pages draw of the answer: `{x: n, y: gflops}`, two columns as points, with roofs if they are said; or "
-        "`{step: 1}`, how many of its numbers lie where. A table that is not right is drawn as bars without this.",
-    ),
+    PICTURE,
     Word(
         "needs",
         IDS,
@@ -327,18 +322,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("at_least", BOUND, "This or more."),
         Word("at_most", BOUND, "This or less."),
     ),
-    Picture: (
-        Word("x", TEXT, "The column along which the points stand; of sizes, small ones are better."),
-        Word("y", TEXT, "The column that says how high they stand; large ones are better."),
-        Word("peak", kinds.NUMBER, "What no `y` exceeds, in its unit: a roof."),
-        Word(
-            "slopes",
-            kinds.NUMBERS,
-            "Further roofs by name: `{memory: 33.3}` is 33.3 times `x`, what a memory allows.",
-        ),
-        Word("step", kinds.STEP, "A histogram of all numbers, with lines at multiples of this; 0 draws no lines."),
-        Word("measured", ref("quantity"), "For a file: a quantity that gives the two columns, as a dict or rows."),
-    ),
+    Picture: PICTURE_WORDS,
     Criterion: (
         Word("points", POINTS, "What it is worth.", required=True),
         Word("for", TEXT, "What the points of this line are for.", required=True, field="what"),
@@ -350,15 +334,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("expected", ref("source"), "What is right: a value, `{literal: ...}`, or a quantity."),
         *_SUBJECT,
     ),
-    Counterexample: (
-        Word(
-            "among",
-            kinds.one_of("a family of networks", FAMILIES),
-            "The family of networks that is searched: cnn, linear, attention, sizes.",
-            required=True,
-        ),
-        Word("tries", Kind({"type": "integer", "minimum": 1, "maximum": 10_000}, int), "100 unless given."),
-    ),
+    Counterexample: COUNTEREXAMPLE_WORDS,
     AnswerValue: (
         Word("answer", ID, "Another answer of the task: what the student handed in there.", required=True),
         Word("take", kinds.TAKE, "What of its rows: the sum of a column, the name of the best, ..."),

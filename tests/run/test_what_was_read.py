@@ -7,7 +7,7 @@ from helpers.handed_in import read
 
 from labgrade.answers.reader.reader import Reader
 from labgrade.core.results import Graded, TaskReport
-from labgrade.run import what_was_read
+from labgrade.run.texts import what_was_read
 from labgrade.verdict import Outcome, Verdict, without_value
 
 TASK = "2-1-1-parameters"

@@ -18,9 +18,9 @@ from labgrade.answers.reading.claim import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.numerals.units import behind_rate, noun_in
-from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.words.terms import TOTAL
+from labgrade.answers.reading.words.vocabulary import concepts
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.numerals.units import label_unit
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import concepts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

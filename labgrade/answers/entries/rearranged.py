@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numerals.numbers import as_ascii, read_number
+from labgrade.answers.reading.tabular.headed import TableFound
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
-from labgrade.answers.reading.tabular.tables import TableFound, find_tables
-from labgrade.answers.reading.terms import TOTAL
+from labgrade.answers.reading.tabular.tables import find_tables
+from labgrade.answers.reading.words.terms import TOTAL
 from labgrade.core.task import TableType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from labgrade.answers.reader.asks import perform
 from labgrade.answers.reader.replies import MOST_BYTES, decode, encode
-from labgrade.answers.reading import vocabulary
+from labgrade.answers.reading.words import vocabulary
 from labgrade.core.results import Submission
 from labgrade.sandbox.child import jobs
 from labgrade.sandbox.child.wire import FRAME_BYTES, HEADER_BYTES, RawArray, pack, pack_in_parts

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.vocabulary import pattern
+from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

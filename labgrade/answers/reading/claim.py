@@ -21,8 +21,8 @@ from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explai
 from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
 from labgrade.answers.reading.plain_values import read_shape, shapes_said
 from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
-from labgrade.answers.reading.terms import GOES_ON, JOINED, PIPES, TOTAL, agree, is_term, misprinted, stands_out
-from labgrade.answers.reading.vocabulary import pattern
+from labgrade.answers.reading.words.terms import GOES_ON, JOINED, PIPES, TOTAL, agree, is_term, misprinted, stands_out
+from labgrade.answers.reading.words.vocabulary import pattern
 from labgrade.values import Number
 
 if TYPE_CHECKING:

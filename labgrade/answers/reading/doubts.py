@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import find_numbers
-from labgrade.answers.reading.terms import agree, stands_out
-from labgrade.answers.reading.vocabulary import pattern
+from labgrade.answers.reading.words.terms import agree, stands_out
+from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_model, taken_back
 from labgrade.answers.reading.pieces import LinePiece
 from labgrade.answers.reading.tabular.headers import answer_column
-from labgrade.answers.reading.terms import JOINED, agree, stands_out
-from labgrade.answers.reading.vocabulary import concepts, pattern
+from labgrade.answers.reading.words.terms import JOINED, agree, stands_out
+from labgrade.answers.reading.words.vocabulary import concepts, pattern
 
 if TYPE_CHECKING:
     from labgrade.answers.reading.numerals.number_words import Found

@@ -16,10 +16,10 @@ from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.numerals.units import divided_by, label_unit
 from labgrade.answers.reading.pieces import OPEN, Above, Line, LinePiece
 from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.tabular.formats.series import apart, of_labels
 from labgrade.answers.reading.tabular.headers import unit_of_header
-from labgrade.answers.reading.tabular.series import apart, of_labels
-from labgrade.answers.reading.terms import GOES_ON, LEFT_OUT, PIPES, is_term
-from labgrade.answers.reading.vocabulary import concepts, pattern
+from labgrade.answers.reading.words.terms import GOES_ON, LEFT_OUT, PIPES, is_term
+from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.values import Number
 
 if TYPE_CHECKING:

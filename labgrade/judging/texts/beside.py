@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import Line, LinePiece
-from labgrade.answers.reading.terms import agree
-from labgrade.answers.reading.vocabulary import concepts, pattern
+from labgrade.answers.reading.words.terms import agree
+from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.core.results import Answer
 from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting, words_of
 from labgrade.values import Number

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import is_model
-from labgrade.answers.reading.terms import agree
-from labgrade.answers.reading.vocabulary import concepts, labels
+from labgrade.answers.reading.words.terms import agree
+from labgrade.answers.reading.words.vocabulary import concepts, labels
 from labgrade.judging.texts.beside import (
     CLAIMABLE_DIGITS,
     MOST_PARTS,

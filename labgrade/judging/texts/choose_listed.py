@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
-from labgrade.answers.reading.vocabulary import concepts, labels
+from labgrade.answers.reading.words.vocabulary import concepts, labels
 from labgrade.judging.texts.choice import Choice, suggested
 from labgrade.judging.texts.evidence import Sighting, sightings
 from labgrade.judging.texts.row_names import names_of, plain_name

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import finest_of
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import concepts
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.row_names import names_of, plain_name, with_types_named
 from labgrade.values import Number, Table
@@ -107,7 +107,9 @@ def _rows_named(table: Table, expected: Table) -> frozenset[str]:
 def _options(tables: Sequence[tuple[Table, str]], expected: Table) -> Iterator[tuple[Table, str]]:
     """Each table, and all of them in one where their rows are others."""
     yield from tables
-    whole, names, place = [], set(), ""
+    whole: list[Table] = []
+    names: frozenset[str] = frozenset()
+    place = ""
     for table, origin in tables:
         own = _rows_named(table, expected)
         if own and not own & names:

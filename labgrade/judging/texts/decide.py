@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from labgrade.answers.reading.doubts import is_model
 from labgrade.answers.reading.lines import LinePiece
-from labgrade.answers.reading.terms import agree, misprinted
+from labgrade.answers.reading.words.terms import agree, misprinted
 from labgrade.judging.texts.beside import (
     CLAIMABLE_DIGITS,
     PARTS,

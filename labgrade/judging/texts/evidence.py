@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.terms import agree
-from labgrade.answers.reading.vocabulary import concepts, foreign, labels, special
+from labgrade.answers.reading.words.terms import agree
+from labgrade.answers.reading.words.vocabulary import concepts, foreign, labels, special
 from labgrade.core.results import Answer
 from labgrade.values import Number, Table
 

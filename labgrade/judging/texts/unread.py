@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
-from labgrade.answers.reading.terms import agree
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.words.terms import agree
+from labgrade.answers.reading.words.vocabulary import concepts
 from labgrade.judging.texts.choice import Choice, suggested
 from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table

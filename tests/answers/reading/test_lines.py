@@ -7,7 +7,7 @@ from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import plain_markup
 from labgrade.answers.reading.passages.sections import Span
-from labgrade.answers.reading.vocabulary import concepts, labels
+from labgrade.answers.reading.words.vocabulary import concepts, labels
 from labgrade.judging.texts.unread import first_number
 from labgrade.values import Number
 

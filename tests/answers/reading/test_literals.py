@@ -80,8 +80,10 @@ def test_code_and_halves_are_no_tables(text):
         "[('conv1', 9408, (1, 64, 112, 112)), ('fc', 1025000, (1, 1000))]",
         "('conv1', 9408, torch.Size([1, 64, 112, 112]))\n('fc', 1025000, torch.Size([1, 1000]))",
         "{'conv1': (9408, [1, 64, 112, 112]), 'fc': (1025000, [1, 1000])}",
-        '{"name": "conv1", "params": 9408, "output": [1, 64, 112, 112]}'
-         '\n{"name": "fc", "params": 1025000, "output": [1, 1000]}',
+        (
+            '{"name": "conv1", "params": 9408, "output": [1, 64, 112, 112]}\n'
+            '{"name": "fc", "params": 1025000, "output": [1, 1000]}'
+        ),
     ],
 )
 def test_rows_of_several_columns(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labgrade.answers.reading.tabular.records import find_records
+from labgrade.answers.reading.tabular.formats.records import find_records
 from labgrade.core.task import TableType
 
 KIND = TableType(

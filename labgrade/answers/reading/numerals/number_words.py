@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.languages import LANGUAGES
+from labgrade.answers.reading.words.languages import LANGUAGES
 from labgrade.values import Number
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.languages import SCALES
 from labgrade.answers.reading.numerals.number_words import Found, in_parts, in_words, quoted
 from labgrade.answers.reading.numerals.units import (
     Unit,
@@ -24,6 +23,7 @@ from labgrade.answers.reading.numerals.units import (
     time_unit_at,
     unit_at,
 )
+from labgrade.answers.reading.words.languages import SCALES
 from labgrade.values import Number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from labgrade.answers.reading.languages import SCALES
+from labgrade.answers.reading.words.languages import SCALES
 
 _LETTERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _LETTERS |= {"\u043a": 1, "\u043c": 2, "\u0433": 3, "\u0442": 4}  # Cyrillic, as in the Russian for MB and MiB

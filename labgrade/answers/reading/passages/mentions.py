@@ -16,7 +16,7 @@ from labgrade.answers.reading.blocks import kinds
 from labgrade.answers.reading.passages.around import of_several
 from labgrade.answers.reading.passages.headings import BOLD, JOINT, PREFIX, canonical, document_headings
 from labgrade.answers.reading.passages.sections import Span, sections
-from labgrade.answers.reading.terms import PIPES
+from labgrade.answers.reading.words.terms import PIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.tabular.cells import cell_value, row_name
 from labgrade.answers.reading.tabular.headers import column_meant
-from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError
+from labgrade.answers.reading.words.terms import TOTAL
 from labgrade.values import Row, Table
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.columns import as_meant
+from labgrade.answers.reading.tabular.formats.trees import is_tensor, tree_below
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
     column_meant,
@@ -31,9 +32,8 @@ from labgrade.answers.reading.tabular.splits import (
     by_words,
     places,
 )
-from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
-from labgrade.answers.reading.terms import LEFT_OUT, TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError
+from labgrade.answers.reading.words.terms import LEFT_OUT, TOTAL
 from labgrade.values import Table
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import row_name, without_package
 from labgrade.answers.reading.tabular.columns import as_meant
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant
-from labgrade.answers.reading.terms import JOINED, LEFT_OUT, TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS
+from labgrade.answers.reading.words.terms import JOINED, LEFT_OUT, TOTAL
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The words of languages, as data: one file each in `words/`. A new language is a new file there."""
+"""The words of languages, as data: one file each in this folder. A new language is a new file here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-_WORDS = Path(__file__).parent / "words"
+_WORDS = Path(__file__).parent
 
 
 def _read() -> dict[str, dict[str, Any]]:

@@ -9,8 +9,8 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from labgrade.answers.reading.languages import LANGUAGES
 from labgrade.answers.reading.numerals.numbers import as_ascii
+from labgrade.answers.reading.words.languages import LANGUAGES
 
 # The order counts: what was taken for one concept is no word of a later one (non-trainable is not trainable).
 CONCEPTS = (

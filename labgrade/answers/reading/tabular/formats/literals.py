@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.reading import code
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
-from labgrade.answers.reading.terms import TOTAL
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
+from labgrade.answers.reading.words.terms import TOTAL
 from labgrade.values import Table
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from labgrade.judging.texts.unread import (
     right_in_other_words,
     unread,
 )
-from labgrade.run.free_tables import FreeTable, is_table
+from labgrade.run.texts.free_tables import FreeTable, is_table
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Verdict, without_value
 

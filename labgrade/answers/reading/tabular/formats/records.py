@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
-from labgrade.answers.reading.terms import LEFT_OUT
 from labgrade.answers.reading.typed_values import WrongTypeError
+from labgrade.answers.reading.words.terms import LEFT_OUT
 from labgrade.values import Row, Table
 
 if TYPE_CHECKING:

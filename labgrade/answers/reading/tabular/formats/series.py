@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import concepts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

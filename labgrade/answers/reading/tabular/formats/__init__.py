@@ -1,0 +1,1 @@
+"""Tables as programs print them: literals, records, series, trees."""
