@@ -189,7 +189,11 @@ class Decision(Candidates):
         if self._replaced_right(meant):
             return suggested(wanted, verdict, meant, "value taken back", self._said)
         known = known and not (meant.rank <= Rank.GENERAL and self._right_somewhere())
-        if known or (plain and self._is_claimable(meant)):
+        claimable = plain and self._is_claimable(meant)
+        right = next((each for each in self._said if self._is_right(each) and enough(each)), None)
+        if claimable and not (known or special) and right is not None:  # under another label: a person sees it
+            return suggested(wanted, wanted.judged(right.number), right, "another value", self._said)
+        if known or claimable:
             return answered(verdict, meant)
         if meant.piece.small and not wanted.small:
             return listed(self._wanted, [meant])

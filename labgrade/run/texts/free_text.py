@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import mentions_of, report_path, text_forms
@@ -29,6 +29,7 @@ from labgrade.judging.texts.unread import (
     first_number,
     in_words,
     is_open,
+    left_to_person,
     merged,
     only_suggested,
     own_lines,
@@ -44,6 +45,7 @@ from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from fractions import Fraction
 
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
     from labgrade.core.task import Alternative, Check, Source, Task
     from labgrade.values import Value
 
-_MOSTLY = Fraction(1, 2)  # of rows found by their names: with fewer of them right, these may be others
-_HISTOGRAM = TableType(row="name", columns={"count": "count"})
+_WORD = re.compile(r"\w+(?:[.-]\w+)*")
+_MOST_WORDS, _LONGEST = 40, 80  # of a sentence that is looked through; of what a reason repeats
 
 
 class FreeText:
@@ -79,6 +81,9 @@ class FreeText:
         measured = self._wanted.type == "number" and isinstance(answer, Answer)  # digits of a measurement prove nothing
         if not answer.free or measured or (verdict.credit == 1 and not number):
             return as_it_is
+        judged = self._check.expected is not None and verdict.outcome is Outcome.INCORRECT
+        if self._wanted.type == "text" and isinstance(answer, Answer) and judged:
+            return self._word_of(str(answer.value), as_it_is)
         unread = next((line for line in self._lines() if line.unread), None)
         if unread is not None:
             return Choice(verdict=without_value(Outcome.MANUAL, f"{unread.place} can't be read: {unread.unread}"))
@@ -101,6 +106,17 @@ class FreeText:
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
             return printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
+
+    def _word_of(self, text: str, wrong: Choice) -> Choice:
+        """MANUAL where a sentence was read and a word was wanted, and one of its words is right; else `wrong`."""
+        words = _WORD.findall(text)[:_MOST_WORDS]
+        right = [place for place, word in enumerate(words) if self._judged(word).credit == 1] if words[1:] else []
+        if not right:
+            return wrong
+        said = f"the report says '{text[:_LONGEST]}'"
+        if right[0]:
+            return replace(wrong, verdict=without_value(Outcome.MANUAL, said))
+        return left_to_person(replace(wrong, verdict=self._judged(words[0])), said, "first word")
 
     def _table(self) -> FreeTable:
         return FreeTable(

@@ -245,3 +245,12 @@ def test_a_range_of_numbers_is_each_of_them(joint):
 @pytest.mark.parametrize("title", ["2-1-1 to 5 G", "2-1-3 ~ 2-1-1", "2-1-1 - 2 models", "2-1-1 ~ 2-2-3"])
 def test_what_is_no_range(title):
     assert under(f"## {title}\nx\n", "2-1-2") == []
+
+
+@pytest.mark.parametrize("heading", ["## Lab 2-3-3: Linear", "## Lab 2-3-3 Linear (by hand)", "## lab 2-3-3 - linear"])
+def test_one_heading_may_say_a_whole_path(heading):
+    text = f"{heading}\nfc1 200\n\n## Lab 2-3-3: Conv\n97344\n"
+    assert under(text, "Lab 2-3-3", "Linear") == ["fc1 200"]
+    nested = "## Lab 2-3-3\n### Linear\n200\n## Lab 2-3-3 Linear\n300\n"
+    assert under(nested, "Lab 2-3-3", "Linear") == ["200"]
+    assert under("## Lab 2-3-3 Linearity\n200\n", "Lab 2-3-3", "Linear") == []

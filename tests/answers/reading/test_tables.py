@@ -464,3 +464,10 @@ def test_what_stands_behind_a_table_of_commas_is_none_of_it(behind):
     text = f"layer,parameters,macs\nfc1,200,400\n{behind}"
     kind = TableType(row="layer", columns={"parameters": "count", "macs": "count"})
     assert rows(text, kind) == [("fc1", "200", "400")]
+
+
+@pytest.mark.parametrize("row", ["| AvgPool | 50 176 |", "AvgPool: 50 176", "AvgPool | 50 176"])
+def test_a_number_of_two_groups_alone_at_its_lines_end_is_one(row):
+    text = f"| type | operations |\n|:--|--:|\n| MaxPool | 2 875 712 |\n{row}\n"
+    found = find_tables(text, 0, len(text), BY_TYPE)
+    assert [row.cells["macs"].value for each in found for row in each.table.rows] == [2875712, 50176]

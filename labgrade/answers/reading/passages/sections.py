@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 32
 _VALUE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w*[-.]\d)")
+_BETWEEN = re.compile(r"[ ]*[:\uff1a\u2013\u2014(\uff08][ ]*| +- +")
 _CLOSING = re.compile(
     r"(?:final |overall |short )?(?:summary|conclusions?|results?|overview|zusammenfassung|fazit|ergebnisse?|resumen"
     r"|résumé|conclusi[oó]n|總結|总结|結論|结论|結果|结果|まとめ|요약)",
@@ -46,11 +47,16 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
 
     An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
-    under the same label): every part counts, and parts that touch are one.
+    under the same label): every part counts, and parts that touch are one. Where no headings lie within one another so,
+    one that says both does: `## Lab 2-3-3: Linear` for `[Lab 2-3-3, Linear]`.
     """
+    found = _nested_below(document, path)
+    joined = (*path[:-2], " ".join(path[-2:])) if path[1:] and not found else ()
+    return sections(document, joined) if joined else found
+
+
+def _nested_below(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     spans = [Span(start=0, end=len(document.text))]
-    if not path:
-        return tuple(spans)
     headings = document_headings(document)
     for token in path:
         known = headings if NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
@@ -137,4 +143,4 @@ def _ends(own: Heading, later: Heading, token: str) -> bool:
 
 
 def _words(text: str) -> str:
-    return MARKUP.sub(" ", text).strip().lower()
+    return _BETWEEN.sub(" ", MARKUP.sub(" ", text)).strip().lower()

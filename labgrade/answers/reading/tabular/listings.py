@@ -37,7 +37,7 @@ _OUTPUT = re.compile(
 _LEADS_ON = re.compile(r"(?:[\s:=|>,\u2192~\u2248-]|(?<=\s)[x\u00d7]\s*$)+$")
 _DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
-_PARTED = re.compile(r"(?<=[:=] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}[ \t]*$")
+_PARTED = re.compile(r"(?<=[:=|] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}(?=[ \t]*\|?[ \t]*$)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
 
