@@ -190,7 +190,8 @@ class Decision(Candidates):
             return suggested(wanted, verdict, meant, "value taken back", self._said)
         known = known and not (meant.rank <= Rank.GENERAL and self._right_somewhere())
         claimable = plain and self._is_claimable(meant)
-        right = next((each for each in self._said if self._is_right(each) and enough(each)), None)
+        sure = (each for each in self._said if not each.piece.doubt and self._is_right(each) and enough(each))
+        right = next(sure, None)
         if claimable and not (known or special) and right is not None:  # under another label: a person sees it
             return suggested(wanted, wanted.judged(right.number), right, "another value", self._said)
         if known or claimable:
