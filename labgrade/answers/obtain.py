@@ -181,7 +181,7 @@ def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator
     if texts and report_path(wanted):
         yield ask_around(report_path(wanted), about)
     if isinstance(wanted.type, TableType) or wanted.type == "histogram":
-        yield from tables_of(wanted)
+        yield from (*tables_of(wanted), *tables_of(wanted, around=True), ask_tables(wanted.type, TextForm(report=())))
 
 
 def tables_of(wanted: AnswerSpec, *, around: bool = False) -> Iterator[Ask]:

@@ -100,7 +100,10 @@ def run(
         ModelError: the file is no ONNX model or not a valid one, or an input does not fit; names it.
     """
     changed = path.stat().st_mtime_ns if path.is_file() else 0
-    return _run(path, changed, _shapes(input_shape), tuple(inputs or ()))
+    found = _run(path, changed, _shapes(input_shape), tuple(inputs or ()))
+    if isinstance(found, ModelError):
+        raise found.with_traceback(None)
+    return found
 
 
 def _shapes(given: Sequence[int] | Sequence[Sequence[int]] | None) -> tuple[tuple[int, ...], ...]:
@@ -111,9 +114,12 @@ def _shapes(given: Sequence[int] | Sequence[Sequence[int]] | None) -> tuple[tupl
 
 
 @functools.lru_cache(maxsize=2)  # one file is asked many questions in a row
-def _run(path: Path, _changed: int, shapes: tuple[tuple[int, ...], ...], said: tuple[str, ...]) -> Run:
-    done = Run(load(path))
-    _Runner(done).main(shapes, said)
+def _run(path: Path, _changed: int, shapes: tuple[tuple[int, ...], ...], said: tuple[str, ...]) -> Run | ModelError:
+    try:
+        done = Run(load(path))
+        _Runner(done).main(shapes, said)
+    except ModelError as error:
+        return error
     return done
 
 

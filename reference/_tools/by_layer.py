@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._counting.costs import layer_aliases
-from . import net as nets
-from .net import Net, UnknownRuleError
+from .net import Net, UnknownRuleError, right
 from .sentences import difference, listed
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def right_by_layer(trace: Trace, *, layers: Sequence[str] | None, bias: bool, ea
     found: Pieces = defaultdict(list)
     for function in trace.functions:
         own = replace(trace, calls=[function.call], functions=[function])
-        found[trace.layer(function.call)] += nets.right(Net(own), layers=layers, bias=bias, each=each)
+        found[trace.layer(function.call)] += right(Net(own), layers=layers, bias=bias, each=each)
     return found
 
 

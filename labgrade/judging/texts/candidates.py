@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.lines import Line
 
+_OPERATIONS = frozenset({"macs", "flops"})  # a number of one is no number of the other
+
 
 class Candidates:
     """What the lines of a section say that may be one number. `claimed`: it stands plainly behind the spec's words."""
@@ -139,7 +141,8 @@ class Candidates:
         """Whether a right number in full is the only large one of the task's own section, whatever it is called."""
         large = [each for each in self._said if not each.piece.small and not agree(each.number, right.number)]
         plain = not (right.piece.doubt or right.line.shared or large) and digits_of(right.number) > LEAST_DIGITS
-        return plain and not (self._is_of_others(right) or self._wanted.asked & SPECIAL)
+        other_noun = ({*right.piece.said} & _OPERATIONS) - self._wanted.asked  # FLOPs, where MACs are asked for
+        return plain and not (self._is_of_others(right) or self._wanted.asked & SPECIAL or other_noun)
 
     def _is_alone_there(self, only: Sighting) -> bool:
         """Whether a number is all that the task's own section says: with its unit or in full."""
