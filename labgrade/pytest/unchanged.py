@@ -53,9 +53,10 @@ class Unchanged:
         self._source = here / Path(source).expanduser() if source else config.rootpath / "submissions"
         home = config.getoption("torch_home")
         self._home = here / Path(home).expanduser() if home else None
-        arguments = [str(each) for each in config.invocation_params.args]
+        # As they were parsed: some may stand in the environment (PYTEST_ADDOPTS) or in a file of pytest's.
+        options = sorted((name, repr(each)) for name, each in vars(config.option).items())
         self._cache = Cache(cache_folder() / "runs")
-        self._key = key_of(_FORM, arguments, str(here), str(config.rootpath))
+        self._key = key_of(_FORM, options, [str(each) for each in config.args], str(here), str(config.rootpath))
         self._state = self._now()
 
     def again(self) -> bool:

@@ -46,6 +46,18 @@ def test_nothing_changed_and_all_is_told_again(course, more):
     assert remembered(course, "--fresh", *more, who="twice") == (0, first[1])
 
 
+def test_options_of_the_environment_are_part_of_the_command(course, monkeypatch):
+    def asked(who):
+        monkeypatch.setitem(ENVIRONMENT, "PYTEST_ADDOPTS", f"--submission={who}")
+        return run(course).stdout
+
+    assert "submission right" in asked("right")
+    other = asked("twice")
+    assert "submission twice" in other
+    assert "submission right" not in other
+    assert re.search(r"\d+ remembered", asked("right"))
+
+
 def timeless(text):
     return re.sub(r'(time|timestamp)="[^"]*"', "", text)
 
