@@ -1,6 +1,6 @@
 """What became of labgrade's costs since a commit: both are built side by side, run in turn, and compared.
 
-    python benchmarks/since.py 672a1f12 [--rounds 5] [--only pytest,class,tiling,standing] [--size 25]
+    python benchmarks/since.py 672a1f12 [--rounds 5] [--only pytest,class,tiling] [--size 25]
 
 The commit is checked out into a worktree beside its own environment, which shares the packages of the present one: no
 package is installed. Each row is run for both in turn, in every round; printed are the medians and their ratio. CPU is
@@ -264,6 +264,12 @@ def main() -> None:
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(ROWS), help=", ".join(ROWS))
     parser.add_argument("--size", type=int, default=25, help="students of the class")
     options = parser.parse_args()
+    asked = [_GIT, "rev-parse", "--verify", "--quiet", f"{options.commit}^{{commit}}"]
+    known = subprocess.run(asked, cwd=ROOT, check=False, capture_output=True)
+    if known.returncode:
+        parser.error(f"there is no commit '{options.commit}' here")
+    if unknown := [row for row in options.only if row not in ROWS]:
+        parser.error(f"there is no row '{unknown[0]}'; there are {', '.join(ROWS)}")
     found: dict[str, dict[str, list[Cost]]] = {}
     with _group() as (enter, _):
         print(f"CPU of {'all processes' if enter else 'what was waited for: no control group can be made here'}")

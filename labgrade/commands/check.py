@@ -67,10 +67,7 @@ def check(options: argparse.Namespace) -> int:
     _print(report, options, others=before + len(lines))
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
-    if options.html:
-        from labgrade.reports.html import student
-
-        output.write(options.html, student.render(report))
+    _write_page(report, options)
     if stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
         return _INTERRUPTED
@@ -79,6 +76,13 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _write_page(report: Report, options: argparse.Namespace) -> None:
+    if options.html:
+        from labgrade.reports.html import student
+
+        output.write(options.html, student.render(report))
 
 
 def _warn_of_stranger(options: argparse.Namespace) -> None:

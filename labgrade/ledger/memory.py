@@ -1,4 +1,4 @@
-"""Verdicts that outlast a folder of results: what `grade`, `check` and `pytest` came to, in the user's cache folder.
+"""Verdicts that outlast a folder of results: what `grade` and `pytest` came to, in the user's cache folder.
 
 A verdict is found again by the key that it has in a ledger (`depends`) together with what else its task asks, since a
 check may look at its neighbours. A ledger is the record of a class, and asks here for what it lacks. Nothing that

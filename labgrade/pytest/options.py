@@ -72,15 +72,7 @@ def plan(config: pytest.Config) -> Plan:
         found: Plan = pickle.loads(handed_over)  # noqa: S301 - the controller of this very run made it
         return found
     names = config.getoption("submission")
-    if "" in names:
-        message = "--submission names nobody; it takes the name of a submission, or `all`"
-        raise UsageError(message)
-    for each in names:
-        if Path(each).name not in ("", each):
-            message = (
-                f"--submission={each} is a path: --submission={Path(each).name} --submissions-dir={Path(each).parent}"
-            )
-            raise UsageError(message)
+    _refuse_names(names)
     there = course.find(config.rootpath)
     refuse(config, there)
     stack = contextlib.ExitStack()
@@ -99,3 +91,15 @@ def plan(config: pytest.Config) -> Plan:
         fresh=config.getoption("fresh"),
     )
     return stack.enter_context(opened(request, there))
+
+
+def _refuse_names(names: list[str]) -> None:
+    if "" in names:
+        message = "--submission names nobody; it takes the name of a submission, or `all`"
+        raise UsageError(message)
+    for each in names:
+        if Path(each).name not in ("", each):
+            message = (
+                f"--submission={each} is a path: --submission={Path(each).name} --submissions-dir={Path(each).parent}"
+            )
+            raise UsageError(message)

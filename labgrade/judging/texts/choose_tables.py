@@ -46,7 +46,9 @@ def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Val
     needed = sum(not row.optional for row in expected.rows)
     few = len(rows) < 2 or 2 * len(rows) < needed  # noqa: PLR2004 - one row may be of anything
     if verdict.credit < 1 and few and not (table.abridged and len(rows) > 1):
-        return None
+        if len(rows) < 2:  # noqa: PLR2004
+            return None
+        return Choice(verdict=_waits(verdict, place, f"a table names {len(rows)} of the {needed} rows"), place=place)
     against = next(
         (each for each in named if 2 * len(each[2]) >= len(rows) and _differs(each[0], table, expected)), None
     )
