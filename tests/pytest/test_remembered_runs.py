@@ -2,12 +2,15 @@
 
 import re
 import sqlite3
+import sys
+from types import SimpleNamespace
 
 import pytest
 from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run
 
 from labgrade.cli import main
+from labgrade.ledger import depends
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +100,22 @@ def test_what_one_door_judged_the_other_remembers(course, monkeypatch, capsys):
     assert "nothing had to be run" in capsys.readouterr().out
     assert main(["grade", "submissions", "--out", "three", "--jobs", "1", "--fresh"]) in (0, 1)
     assert "nothing had to be run" not in capsys.readouterr().out
+
+
+def test_a_verdict_of_another_installation_is_not_told_for_ours(course, monkeypatch, capsys):
+    """A function sees where Python lies; what another checkout came to may have another path in what was printed."""
+    monkeypatch.chdir(course)
+    for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
+        monkeypatch.setenv(name, value)
+
+    def says_nothing_ran(out):
+        assert main(["grade", "submissions", "--out", out, "--jobs", "1"]) in (0, 1)
+        return "nothing had to be run" in capsys.readouterr().out
+
+    assert [says_nothing_ran(out) for out in ("one", "two")] == [False, True]
+    elsewhere = SimpleNamespace(executable="/elsewhere/python", stdlib_module_names=sys.stdlib_module_names)
+    monkeypatch.setattr(depends, "sys", elsewhere)
+    assert not says_nothing_ran("three")
 
 
 def test_a_fault_is_never_remembered(tmp_path):
