@@ -311,7 +311,7 @@ def _told(data: dict[Path, dict[str, Any]], out: Path) -> list[str]:
     for file in sorted(out.rglob("*")):
         if file.suffix in (".yaml", ".py", ".md") and file.is_file():
             text = file.read_text(encoding="utf-8")
-            words = [word for word in sorted(secret) if public.says(text, word)]
+            words = [word for word in sorted(secret) if public.mentions(text, word)]
             told += [
                 f"look at {file.relative_to(out)}: '{word}': a hidden check of this lab says the same" for word in words
             ]

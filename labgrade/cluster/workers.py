@@ -37,7 +37,7 @@ _WAIT_SECONDS = 600.0  # for the first worker: a queue may let it wait
 _AHEAD = 2  # tasks for each worker that are on their way at a time; one has several submissions where these are small
 _TOGETHER, _TOGETHER_SECONDS, _TOGETHER_BYTES = 16, 2.0, 1 << 20  # of a task, at most
 _TRIES = 2
-_GONE = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
+_GONE = "the cluster's scheduler is gone; what was graded is kept: run the same command again to go on"
 
 
 class ClusterMachines:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.course import add_for, whose
+from labgrade.commands.course import add_for, variant_owner
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
 from labgrade.core.subject import CONFIG, InputSpec, QuantityCall, SubjectSpec
@@ -178,7 +178,7 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     from labgrade.spec import load
 
     task = load.read(load.task_file(found, options.task), found)
-    about = variant_of(task, whose(options, found), found.key).subject
+    about = variant_of(task, variant_owner(options, found), found.key).subject
     if about is None or about.handed_in:
         message = f"'{options.task}' has no subject of labgrade's"
         raise UsageError(message)

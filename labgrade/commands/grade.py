@@ -143,7 +143,7 @@ def regrade(options: argparse.Namespace) -> int:
         message = f"nothing was graded into '{results}' yet: labgrade grade SUBMISSIONS --out {results}"
         raise UsageError(message)
     if options.rebuild:
-        with database.held(results), Ledger(results, write=True) as ledger:
+        with database.locked_folder(results), Ledger(results, write=True) as ledger:
             database.rebuild(ledger)
     return _go(found, options)
 
@@ -162,7 +162,7 @@ def _go(wanted: Plans, options: argparse.Namespace) -> int:
                 with RunProgress(errors) as shown:
                     came.append(shown.follow(class_run.grade(each.request, each.choose, elsewhere)))
     except KeyboardInterrupt:
-        errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
+        errors.print("stopped; what was graded is kept: run the same command again to go on", markup=False)
         return _INTERRUPTED
     report = read(results).shown
     console = Console(highlight=False)
@@ -181,7 +181,7 @@ def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
         return
     from labgrade.cluster import connect
 
-    with connect.opened(options.cluster, insecure=options.insecure) as client:
+    with connect.connected(options.cluster, insecure=options.insecure) as client:
         from labgrade.cluster.workers import ClusterMachines
 
         with contextlib.closing(ClusterMachines(client)) as machines:

@@ -237,7 +237,7 @@ def _spec_of(subject: dict[str, Any], found: Course) -> SubjectSpec:
 
 
 def _no(options: argparse.Namespace) -> str | None:
-    """A script that says everything else is not asked whether to publish."""
+    """Answer no for a script, which is not asked whether to publish."""
     given = (options.subject, options.quantity)
     return "no" if all(given) or options.publish is False else None
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.reader.asks import ask_code
 from labgrade.answers.rendering import CODE, LARGEST_CODE, CodeFile
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.desk.sanitise import in_jail
+from labgrade.desk.sanitise import ask_reader
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.submissions import find
@@ -134,7 +134,7 @@ class LooksAlike:
     def _code(self, folder: Path, files: Sequence[str]) -> tuple[CodeFile, ...] | None:
         if self._runner is None or not any(PurePosixPath(each).suffix.lower() in CODE for each in files):
             return ()
-        reply = in_jail(self._runner, folder, files, ask_code())
+        reply = ask_reader(self._runner, folder, files, ask_code())
         whole = isinstance(reply, tuple) and all(isinstance(each, CodeFile) for each in reply)
         return reply if whole and all(_fits(each) for each in reply) else None
 

@@ -14,7 +14,7 @@ from labgrade.core.text import escaped
 from labgrade.desk.access import RefusedFormError, plain
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
-from labgrade.review.decisions import Place, points, say
+from labgrade.review.decisions import Place, in_words, points
 from labgrade.review.marking import NoPointsError, accepted, given, mark
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
 def _meanwhile(now: Snapshot, place: Place) -> str:
     """What was decided since the page was made, in words that tell no name that is kept back."""
     history = now.decisions.history(place)
-    said = f": {say(history[-1])}" if history else ""
+    said = f": {in_words(history[-1])}" if history else ""
     return f"{now.names.of(place.submission)} was decided meanwhile{said}; nothing was saved: this is what holds now"
 
 

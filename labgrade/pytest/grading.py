@@ -226,7 +226,7 @@ class Grading:
     def _report(self) -> Report:
         """The results folder's report of what this run was to grade, in the order in which submissions were named."""
         folder = self.plan.request.results
-        graded = results.told_of(read.report_of(folder), results.secret_labs(self.plan.course.specs))
+        graded = results.with_hidden_points(read.report_of(folder), results.secret_labs(self.plan.course.specs))
         whole = handed_in_times.noted(graded, folder)
         with Ledger(folder) as ledger:
             to_do = unfinished.not_reached(unfinished.unfinished(ledger))

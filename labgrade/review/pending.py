@@ -61,7 +61,7 @@ def worth_a_look(whole: Whole) -> list[Open]:
     """What a person had better know though it waits for nobody: who has no point and why, and what does not count."""
     staff = whole.shown
     refused = [f"{each.name}: {why}" for each in staff.submissions for why in each.remarks]
-    zeros = figures.zeros(staff)
+    zeros = figures.without_points(staff)
     rare = [name for each in zeros[_MOST_CAUSES:] for name in each.names]
     ended = [f"{' '.join(each.place[1:])}: {each.what}: {named(list(each.names))}" for each in figures.cut_off(staff)]
     found = (

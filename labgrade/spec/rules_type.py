@@ -118,7 +118,10 @@ def _time(check: dict[str, Any], kind: str, path: Path) -> Iterator[tuple[Path, 
     for place, source in sources(check, path) if kind == "time" else ():
         given = place[-1] == "value" or "expected" in check
         if given and "answer" not in source:
-            yield place, "a time is never compared with a value, as machines differ; 'checker: {at_most: {limit: 60}}'"
+            yield (
+                place,
+                "times are not compared with a value, because machines differ; write 'checker: {at_most: {limit: 60}}'",
+            )
 
 
 def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:

@@ -25,8 +25,8 @@ class Commit:
     why: str = ""
 
 
-def own(folder: Path, opening: Opening) -> Commit:
-    """The last commit of a repository that lies in a student's folder.
+def commit_of_submission(folder: Path, opening: Opening) -> Commit:
+    """Return the last commit of a repository that lies in a student's folder.
 
     Its date is the committer's: the author's stays what it was when a commit is amended or moved. Both are what the
     student's machine said.

@@ -131,7 +131,7 @@ class _Evidence:
         yield _newest(_files(own)), UNSURE
 
     def _committed(self, folder: Path) -> datetime | None:
-        commit = git.own(folder, self._opening)
+        commit = git.commit_of_submission(folder, self._opening)
         if commit.why:
             self.remarks.append(f"the repository in it tells no date: {commit.why}")
         return commit.at

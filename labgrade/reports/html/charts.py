@@ -169,8 +169,8 @@ def bars(
     _add(axes, corners, colour, hollow=hollow)
 
 
-def lying(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
-    """The same of bars that lie below each other."""
+def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
+    """Draw horizontal bars of one colour as one shape."""
     corners: list[tuple[float, float]] = []
     for place, long in enumerate(lengths):
         low, high = place - width / 2, place + width / 2

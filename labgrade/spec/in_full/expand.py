@@ -236,7 +236,7 @@ class _Expander:
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
         name = str(expected.get("quantity"))
         found = list(slips.known(self._quantities, name))
-        single = slips.single_of(self._quantities, name)
+        single = slips.halved_quantity(self._quantities, name)
         if not found and not single and name in self._quantities:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
         elif "quantity" not in expected:

@@ -105,8 +105,8 @@ def known(entries: Mapping[str, Entry], quantity: str) -> Iterator[Entry]:
     return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
 
 
-def single_of(entries: Mapping[str, Entry], quantity: str) -> str:
-    """Of which quantity another is twice as much, as its docstring says (`Twice: macs`); empty where it is of none."""
+def halved_quantity(entries: Mapping[str, Entry], quantity: str) -> str:
+    """Return the quantity of which another is twice as much, as `Twice: macs` in its docstring says, or ""."""
     found = _TWICE.search(entries[quantity].docstring) if quantity in entries else None
     return found[1] if found and found[1] in entries else ""
 
