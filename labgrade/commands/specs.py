@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, cast
 from labgrade.authoring import new_course
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
+from labgrade.files import output
 from labgrade.review import roster
-from labgrade.spec import course, load
+from labgrade.spec import course, load, retired
 from labgrade.spec.in_full import slips
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
@@ -123,7 +124,7 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
     """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
     quantities = found.quantities.entries
     entries = [each for each in quantities.values() if each.slip is not None]
-    single = slips.single_of(quantities, word)
+    single = slips.halved_quantity(quantities, word)
     of_word = [each for each in entries if each.slip and word in each.slip.of]
     known = _doubled(single, word, entries, console) if single else []
     for entry in entries:
@@ -273,6 +274,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     """The arguments of `validate`."""
     parser.add_argument("paths", nargs="*", type=Path, help="spec files or folders (default: all)")
     parser.add_argument("--compute", action="store_true", help="recompute published values and misconceptions too")
+    parser.add_argument("--fix", action="store_true", help="first rewrite what only earlier versions accepted")
     parser.set_defaults(run=validate)
 
 
@@ -292,6 +294,8 @@ def validate(options: argparse.Namespace) -> int:
         raise UsageError(message)
     new_course.keep_schemas(found)
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
+    if options.fix:
+        _fix(paths)
     specs = load.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]
     findings += [
@@ -320,8 +324,22 @@ def validate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _fix(paths: list[Path]) -> None:
+    """Rewrite what only earlier versions accepted, and say what was changed."""
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue  # which validating tells
+        new, said = retired.fixed(text)
+        if said:
+            output.write_bytes(str(path), new.encode())
+        for what in said:
+            print(f"{path}: {what}")  # noqa: T201
+
+
 def _warnings(tasks: list[Task], found: Course) -> list[str]:
-    """What is no mistake of a spec's, and worth a look."""
+    """Return warnings about specs that are valid."""
     from labgrade.authoring import check_values
 
     called = (finding for task in tasks for finding in check_values.never_called_again(task))
