@@ -189,7 +189,7 @@ def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
 
 
 def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:
-    """What the runs came to, beside the report."""
+    """Print what the runs did, besides the report."""
     results = wanted.runs[0].request.results
     _say_changes([change for each in came for change in each.changes], page)
     _say_held(came[-1].held, results, page)
@@ -207,7 +207,7 @@ def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> Non
 
 
 def _next(report: Report, results: Path) -> str:
-    """What to do with the results."""
+    """Return what to do next with the results."""
     checks = (check for who in report.submissions for task in who.tasks for check in task.checks)
     if any(check.verdict.outcome in PENDING for check in checks):
         return f"labgrade standing {results} (what waits for a person)"
@@ -244,7 +244,7 @@ def _say_changes(changes: Sequence[Change], page: Page) -> None:
 
 
 def _say_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
-    """What was not lowered."""
+    """Print which points were not lowered."""
     if not held:
         return
     page.blank()

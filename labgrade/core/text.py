@@ -77,7 +77,7 @@ def _escaped(character: str) -> str:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text is labgrade's without a doubt: one line of numbers and of a few words of its own.
+    """Return whether a text is certainly labgrade's: one line of numbers and of a few known words.
 
     Whatever else it says may be a student's, whose every line stands behind a gutter.
 

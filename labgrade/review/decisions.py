@@ -142,7 +142,7 @@ def add(results: Path, rulings: Iterable[tuple[Ruling, int]]) -> None:
 
 
 def undo(results: Path, place: Place, *, by: str, reason: str) -> tuple[Ruling, Ruling | None]:
-    """Take back the decision in force, by a row that says so. Gives it, and the decision that holds instead.
+    """Take back the decision in force by a further row; return it and the decision that holds instead.
 
     Raises:
         UsageError: there is none, or nothing could be written.

@@ -51,7 +51,7 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
 
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
-    """How late something is that was handed in at a moment by these students."""
+    """Return how late a hand-in of these students is that came at a moment."""
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)

@@ -22,7 +22,7 @@ from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.in_full import expand, variants
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
-from labgrade.subjects.importing import uncollected
+from labgrade.subjects.importing import without_garbage_collection
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
     """Read each file; a broken one is reported and does not stop the others."""
     reader = _SpecReader(course)
     result = []
-    with uncollected():
+    with without_garbage_collection():
         for path in paths:
             try:
                 result.append(ReadSpec(path, reader.read(path)))
@@ -329,7 +329,7 @@ def deadlines(folder: Path) -> dict[str, Deadline]:
 
 
 def points_not_shown(folder: Path) -> dict[str, Fraction]:
-    """What the tasks of each lab are worth that a kit does not have, by the lab's name."""
+    """Return by lab what the tasks are worth that a kit does not have."""
     told = {lab: data.get(HIDDEN_POINTS) for lab, data in labs(folder).items()}
     return {lab: as_credit(worth) for lab, worth in told.items() if worth not in (None, UNTOLD)}
 

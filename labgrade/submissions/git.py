@@ -43,7 +43,7 @@ def commit_of_submission(folder: Path, opening: Opening) -> Commit:
     return Commit(next(iter(dates), None), why)
 
 
-class Around:
+class RepositoryAround:
     """The last commits that touch hand-ins in a repository of the grader's: all of a folder are found at once."""
 
     def __init__(self, opening: Opening) -> None:

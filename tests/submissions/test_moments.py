@@ -20,7 +20,7 @@ from helpers import warm
 from helpers.opened import here
 
 from labgrade.submissions import handed_in_at
-from labgrade.submissions.git import Around, Commit, commit_of_submission
+from labgrade.submissions.git import Commit, RepositoryAround, commit_of_submission
 from labgrade.submissions.handed_in_at import GRADESCOPE, UNSURE, moment, moments
 
 TAIPEI = timezone(timedelta(hours=8))
@@ -411,8 +411,8 @@ def test_a_shallow_class_repository_tells_nothing(tmp_path):
     run_git(tmp_path / "class", "add", ".")
     run_git(tmp_path / "class", "commit", "-qm", "bob", at=NOON + timedelta(hours=9))
     run_git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/class", "checkout")
-    assert Around(here).at(tmp_path / "class/ann") == NOON
-    assert Around(here).at(tmp_path / "checkout/ann") is None
+    assert RepositoryAround(here).at(tmp_path / "class/ann") == NOON
+    assert RepositoryAround(here).at(tmp_path / "checkout/ann") is None
 
 
 def test_without_git_there_are_other_witnesses(tmp_path, monkeypatch):

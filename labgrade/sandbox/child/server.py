@@ -323,7 +323,7 @@ def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, o
 
 def _import(zoo: ModuleType | None, names: Iterable[str]) -> None:
     """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
-    quickly = getattr(zoo, "quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
+    quickly = getattr(zoo, "importing_quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
     for name in names:
         with contextlib.suppress(ImportError), quickly():
             importlib.import_module(name)
