@@ -12,8 +12,8 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.files import output
 from labgrade.review import roster
-from labgrade.spec import course, load, retired
-from labgrade.spec.in_full import slips
+from labgrade.spec import course, load
+from labgrade.spec.in_full import retired, slips
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
 from labgrade.values import show
