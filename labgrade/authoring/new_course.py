@@ -221,7 +221,7 @@ def _project_name(name: str) -> str:
 
 TASK_SCHEMA = "task.schema.json"
 LAB_SCHEMA, ROSTER_SCHEMA, EXPECTED_SCHEMA = "lab.schema.json", "roster.schema.json", "expected.schema.json"
-# Tasks name their schema in their first line; for the other files an editor is told here.
+# Tasks name their schema in their first line; for the other files it is configured here.
 SETTINGS = {
     "yaml.schemas": {
         f"./specs/{LAB_SCHEMA}": "specs/*/lab.yaml",

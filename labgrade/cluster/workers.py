@@ -176,7 +176,7 @@ class ClusterWorkers:
         size = 0
         while waiting and (not together or (len(together) < most and size < _TOGETHER_BYTES)):
             if together and self._tries.keys() & {waiting[0], *together}:
-                break  # one that was lost is tried alone
+                break  # a task that was lost is tried alone
             who = waiting.popleft()
             parcel = yield from self._parcel(who)
             if parcel is not None:
@@ -325,7 +325,7 @@ def _difference(name: str, own: SessionIntroduction, other: SessionIntroduction)
 
 
 def _protection(lines: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The lines of all machines, once each; one that some have names them."""
+    """Return the lines of all machines, once each; a line that only some have names them."""
     machines: dict[str, list[str]] = {}
     for name, own in lines.items():
         for line in own:

@@ -94,7 +94,7 @@ def _warn_of_stranger(options: argparse.Namespace) -> None:
 
 
 def _keep_schemas(options: argparse.Namespace) -> None:
-    """Of the course that judged, where it is one that a person works on, and no kit."""
+    """Keep the schemas of the course that judged, where a person works on it and it is no kit."""
     from labgrade.authoring import new_course
     from labgrade.spec import course
 

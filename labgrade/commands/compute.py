@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry
 
-_TOKENS = "tokens"  # needs to be told how many there are
+_TOKENS = "tokens"  # needs the number of them
 _SAID = "inputs"  # the parameter of a quantity of files that takes what is said of their inputs
 _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"

@@ -43,7 +43,7 @@ _MARKDOWN = re.compile(f"[{re.escape(MARKDOWN)}]")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
 _AT = "@<!-- -->"  # what follows stands in another node of the page, so that no platform takes it for a user's name
 # Words of which a text is labgrade's own: none of them says anything of points. A word more is one more that may stand
-# without a gutter, whoever said it.
+# without a gutter, regardless of who said it.
 _WORDS = re.compile(r"[a-z]+")
 _OWN = frozenset(
     _WORDS.findall("""

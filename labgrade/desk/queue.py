@@ -203,7 +203,7 @@ def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) ->
 
 
 def _marked_near(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> list[tuple[AnswerGroup, Ruling]]:
-    """The marked answers that are nearest to one that waits, nearest first."""
+    """Return the marked answers that are nearest to a waiting answer, nearest first."""
     own = {each.place for each in group.answers}
     if not own & snapshot.waiting:
         return []

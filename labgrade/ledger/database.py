@@ -322,7 +322,7 @@ def _is_read_only(folder: Path) -> bool:
 
 
 def exists(results: Path) -> bool:
-    """Whether a folder of results has a database, or had one that is lost."""
+    """Return whether a folder of results has a database, or had a database that is lost."""
     return (results / NAME).is_file() or (results / tables.KEPT).is_file()
 
 

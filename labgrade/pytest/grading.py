@@ -293,7 +293,7 @@ class CheckItem(ToldItem):
         self.line = item.check.mark.line - 1 if item.check.mark else None
 
     def told(self) -> Told:
-        """What pytest is told of what it came to."""
+        """Return what pytest is given about the outcome."""
         found = self.config.stash[_GRADING].graded(self.job)
         self.remembered = found.remembered
         assert found.graded is not None  # noqa: S101 - only other processes are not told

@@ -137,7 +137,7 @@ class _Evidence:
         return commit.at
 
     def of_each(self, source: Path) -> tuple[dict[str, datetime], dict[str, list[str]]]:
-        """The newest file of each submission in an archive of a class, and what staff are told of some."""
+        """Return the newest file of each submission in an archive of a class, and remarks for staff."""
         found: dict[str, datetime] = {}
         said: dict[str, list[str]] = {}
         dated = list(self._dated(source))

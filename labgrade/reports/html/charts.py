@@ -69,7 +69,7 @@ class Bar:
 def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
     """The student's bars in front of the expected ones, in the order of the layers; the first wrong one is marked.
 
-    What is wrong is hollow, so that it can be told in grey.
+    What is wrong is hollow, so that it shows in grey, too.
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """

@@ -199,7 +199,7 @@ class Groups:
                 self._kept.pop(0).close()
 
     def _again(self, memory: int) -> Group | None:
-        """One that is kept, and may use so many bytes."""
+        """Return a kept group that may use so many bytes."""
         for group in [each for each in self._kept if each.memory == memory]:
             with contextlib.suppress(ValueError):  # another thread took it
                 self._kept.remove(group)

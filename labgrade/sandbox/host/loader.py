@@ -24,7 +24,7 @@ _MESSAGE_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class Forked:
-    """A process that another one of ours forked. `life` is the descriptor that tells of its end."""
+    """A process that another process of labgrade's forked. `life` is the descriptor that signals its end."""
 
     pid: int
     life: int

@@ -267,7 +267,7 @@ class _Expander:
         ]
 
     def _of_single(self, single: str, expected: dict[str, Any], check: dict[str, Any]) -> list[dict[str, Any]]:
-        """What slips of a quantity are of one that is twice as much: doubled, and what forgets to double; and that."""
+        """Return the slips of a quantity for its double: each doubled, each not doubled, and the quantity itself."""
         there = slips.of_expected(self._quantities[single], mapping(expected.get("with")))
         credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
         made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]

@@ -32,7 +32,7 @@ _SHARE = re.compile(r"(0|1|0?\.\d+|1\.0+)(?P<by>\s+by share)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipNote:
-    """Of which quantities a function is a slip, what a student who made it is told, and what it earns.
+    """The quantities of which a function is a slip, the hint for a student who made it, and what it earns.
 
     `by_share`: the less of the work is right, the less.
     """
