@@ -1,4 +1,4 @@
-"""Reports written to files: whether that can be done is known before a student is graded."""
+"""Writing reports to files. Whether that can be done is checked before a student is graded."""
 
 from __future__ import annotations
 

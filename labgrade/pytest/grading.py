@@ -226,7 +226,7 @@ class Grading:
     def _report(self) -> Report:
         """The results folder's report of what this run was to grade, in the order in which submissions were named."""
         folder = self.plan.request.results
-        graded = results.told_of(read.report_of(folder), results.secret_labs(self.plan.course.specs))
+        graded = results.with_hidden_points(read.report_of(folder), results.secret_labs(self.plan.course.specs))
         whole = handed_in_times.noted(graded, folder)
         with Ledger(folder) as ledger:
             to_do = unfinished.not_reached(unfinished.unfinished(ledger))
@@ -293,7 +293,7 @@ class CheckItem(ToldItem):
         self.line = item.check.mark.line - 1 if item.check.mark else None
 
     def told(self) -> Told:
-        """What pytest is told of what it came to."""
+        """Return what pytest is given about the outcome."""
         found = self.config.stash[_GRADING].graded(self.job)
         self.remembered = found.remembered
         assert found.graded is not None  # noqa: S101 - only other processes are not told

@@ -290,7 +290,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
             yield SpecFinding(row.place("id"), _twice(who, earlier, row))
-        like = alike.setdefault(_looks(who), row)
+        like = alike.setdefault(_confusable(who), row)
         if like is not earlier:
             said = (
                 f"'{one_line(who)}' looks like '{one_line(like.said['id'])}' on line {like.start.line}, and is another"
@@ -323,7 +323,7 @@ def _names(row: _StudentRow) -> Iterator[SpecFinding]:
             yield SpecFinding(row.place(word), message)
 
 
-def _looks(text: str) -> str:
+def _confusable(text: str) -> str:
     """A name without what people don't see, or not as a difference: case, widths of letters, joiners."""
     seen = "".join(
         each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) not in _UNSEEN_IN_IDS

@@ -165,8 +165,8 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
 
 
-def one(name: str, folders: tuple[Path, ...]) -> Entry | None:
-    """The function of a name, where one file alone seems to define it; None where all have to be read to know."""
+def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:
+    """Return the function of a name if only one file seems to define it; None where all files have to be read."""
     here = re.compile(rf"^(?:async\s+)?def\s+{re.escape(name)}\b", re.MULTILINE)
     files = [file for folder in folders for file in folder.glob("[!_]*.py") if here.search(_text(file))]
     if len(files) != 1:

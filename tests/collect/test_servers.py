@@ -258,7 +258,8 @@ def test_ctrl_c_ends_what_runs_and_the_next_run_goes_on(tmp_path, server):
         connection, _ = silent.accept()  # git asks, and gets no answer
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
-        assert (process.returncode, out) == (130, "stopped; what was fetched is kept: say the same again to go on\n")
+        said = "stopped; what was fetched is kept: run the same command again to go on\n"
+        assert (process.returncode, out) == (130, said)
         connection.settimeout(10)
         while connection.recv(1000):  # the end of what it said: its process is gone
             pass
@@ -286,7 +287,7 @@ def test_two_at_once_and_another_lab_are_refused(tmp_path, server):
 def git_run_held(folder):
     from labgrade.ledger import database
 
-    return database.held(folder)
+    return database.locked_folder(folder)
 
 
 def test_an_extension_counts_without_another_fetch(tmp_path, server):
