@@ -442,8 +442,8 @@ def _alive(pid):
 
 
 def tried(moments, seed=1, only=tuple(COMMANDS)):
-    """{(what happened, command): Count}; of each command its share of the moments."""
-    found, chance = {}, random.Random(seed)  # noqa: S311 - no secret
+    """Each (what happened, command) and its Count; of each command its share of the moments."""
+    chance = random.Random(seed)  # noqa: S311 - no secret
     with tempfile.TemporaryDirectory(prefix="labgrade-crashes-") as name:
         shim = noting(Path(name))
         for number, command in enumerate(only):
@@ -452,23 +452,16 @@ def tried(moments, seed=1, only=tuple(COMMANDS)):
                 continue
             case = prepared(command, Path(name, command), shim)
             for happened, once in (("killed", killed), ("machine", crashed)):
-                count = found[happened, command] = Count()
+                count = Count()
                 while count.tried < share:
                     once(case, chance, count)
-    return found
+                yield (happened, command), count
 
 
-def table(found):
-    """The lines of the table, and what was wrong."""
-    rows = dict(found)
-    for happened in ("killed", "machine"):
-        own = [count for (name, _), count in found.items() if name == happened]
-        rows[happened, "all"] = Count(*(sum(getattr(count, name) for count in own) for name in FIGURES))
-    yield f"{'':<20}" + "".join(f"{name:>11}" for name in FIGURES)
-    for names, count in rows.items():
-        yield f"{', '.join(names):<20}" + "".join(f"{getattr(count, name):>11}" for name in FIGURES)
-    for count in found.values():
-        yield from count.said
+def row(names, count):
+    """A line of the table, and what was wrong."""
+    figures = "".join(f"{getattr(count, name):>11}" for name in FIGURES)
+    return "\n".join([f"{', '.join(names):<20}{figures}", *count.said])
 
 
 def main():
@@ -478,9 +471,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(COMMANDS))
     options = parser.parse_args()
-    lines = list(table(tried(options.moments, options.seed, options.only)))
-    print(*lines, sep="\n")
-    sys.exit(len(lines) > len(options.only) * 2 + 3)
+    print(f"{'':<20}" + "".join(f"{name:>11}" for name in FIGURES))
+    found = {}
+    for names, count in tried(options.moments, options.seed, options.only):
+        found[names] = count
+        print(row(names, count), flush=True)
+    for happened in ("killed", "machine"):
+        own = [count for (name, _), count in found.items() if name == happened]
+        print(row((happened, "all"), Count(*(sum(getattr(count, name) for count in own) for name in FIGURES))))
+    sys.exit(any(count.said for count in found.values()))
 
 
 if __name__ == "__main__":
