@@ -51,7 +51,8 @@ def write_bytes(target: str, data: bytes) -> None:
 def replace(path: Path, data: bytes) -> None:
     """Let a file hold this. A kill or a power cut at any moment leaves the old file or the new one, both whole.
 
-    A link stays one. What is no file of one name of our own, such as a pipe, is written to as it is.
+    A kill may leave a hidden file beside it. A link stays one. What is no file of one name of our own, such as a pipe,
+    is written to as it is.
 
     Raises:
         OSError: it could not be written.

@@ -10,7 +10,7 @@ from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run
 
 from labgrade.cli import main
-from labgrade.ledger import depends
+from labgrade.ledger import depends, read
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +87,37 @@ def test_what_changed_is_judged_anew_and_what_did_not_is_not(course, path, text,
     assert count == still
     assert {each: each.read_bytes() for each in runs(course)} != before
     assert remembered(course, "--fresh")[1] == said
+
+
+READS = """
+from pathlib import Path
+
+def size(subject, *, times: int = 1) -> int:
+    'A size.'
+    return int((Path(__file__).parent / "sizes/own.txt").read_text()) * times
+"""
+
+
+def test_a_file_that_a_quantity_reads_is_judged_by_as_it_is_now(course, monkeypatch, capsys):
+    monkeypatch.chdir(course)
+    for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    (course / "reference/own.py").write_text(READS)
+    (course / "reference/sizes").mkdir()
+    data = course / "reference/sizes/own.txt"
+
+    def graded(out):
+        assert main(["grade", "submissions", "--out", out, "--jobs", "1"]) in (0, 1)
+        found = read.report_of(course / out).submissions
+        return next(str(who.tasks[0].checks[0].verdict.outcome) for who in found if who.name == "right")
+
+    data.write_text("1234")
+    assert graded("one") == "CORRECT"
+    assert "INCORRECT" not in remembered(course)[1]
+    data.write_text("1235")
+    assert (graded("one"), graded("two")) == ("INCORRECT", "INCORRECT")
+    assert "'reference/sizes/own.txt' changed" in capsys.readouterr().out
+    assert "INCORRECT" in remembered(course)[1]
 
 
 def test_what_one_door_judged_the_other_remembers(course, monkeypatch, capsys):

@@ -130,7 +130,7 @@ def again(room, command):
 def state(room):
     """All that is kept, as {(where, what): {content: how often}}; a file's content is what it says but for times."""
     kept, found = room.folder / "kept", {}
-    for path in sorted(path for path in (kept / "exported").rglob("*") if path.is_file()):
+    for path in sorted(path for path in (kept / "exported").rglob("[!.]*") if path.is_file()):  # hidden: unfinished
         found["file", path.relative_to(kept).as_posix()] = Counter([_TIMES.sub(b"", path.read_bytes())])
     if (kept / "results/handed_in.json").is_file():
         found["file", "handed_in.json"] = Counter([(kept / "results/handed_in.json").read_bytes()])

@@ -1,4 +1,4 @@
-"""A class at any moment of a kill or a crash of the machine: `tests/soak/crashes.py`. LABGRADE_CRASHES says how many."""
+"""A class at any moment of a kill or crash of the machine (`tests/soak/crashes.py`); LABGRADE_CRASHES: of how many."""
 
 import os
 import random
