@@ -1,5 +1,6 @@
 """What pytest remembers: the same command tells again what nothing changed, and no verdict of something else."""
 
+import os
 import re
 import sqlite3
 import sys
@@ -147,6 +148,27 @@ def test_a_verdict_of_another_installation_is_not_told_for_ours(course, monkeypa
     elsewhere = SimpleNamespace(executable="/elsewhere/python", stdlib_module_names=sys.stdlib_module_names)
     monkeypatch.setattr(depends, "sys", elsewhere)
     assert not says_nothing_ran("three")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_what_is_remembered_of_students_is_nobody_elses_to_read(course):
+    remembered(course)
+    files = [path for path in (course / "cache").rglob("*") if path.is_file() and path.name.startswith("verdicts")]
+    assert {path.stat().st_mode & 0o077 for path in [*files, *runs(course)]} == {0}
+
+
+def test_settings_that_were_changed_within_their_time_and_size_are_others(course):
+    """As `cp -p` leaves them. A clock that is set back does the same."""
+    file = course / "conftest.py"
+    file.write_text(file.read_text() + "# a\n")
+    assert remembered(course)[0] == 0
+    before, state = runs(course)[0].read_bytes(), file.stat()
+    assert remembered(course)[0] == 3
+    assert runs(course)[0].read_bytes() == before
+    file.write_text(file.read_text().replace("# a", "# b"))
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    remembered(course)
+    assert runs(course)[0].read_bytes() != before
 
 
 def test_a_fault_is_never_remembered(tmp_path):
