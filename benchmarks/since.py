@@ -245,7 +245,13 @@ def _environment(root: Path, place: Path) -> Path:
     (there,) = place.glob("lib/python*/site-packages")
     # As lines of a .pth file: a jail shows what is on the search path, and not what links lead to.
     (there / "_labgrade.pth").write_text(f"import sys; sys.path.insert(0, {str(root)!r})\n{here}\n")
-    return next(place.glob("bin/python"))
+    python = next(place.glob("bin/python"))
+    asked = [str(python), "-c", "import labgrade, pytest, torch; print(labgrade.__file__)"]
+    said = subprocess.run(asked, cwd=place, check=True, capture_output=True, text=True).stdout
+    if not Path(said.strip()).is_relative_to(root):  # what fails to start costs little
+        message = f"the environment of {root} has the labgrade of {said}"
+        raise RuntimeError(message)
+    return python
 
 
 def _made(folder: Path) -> Path:
