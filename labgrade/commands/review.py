@@ -271,7 +271,7 @@ def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
         sys.stdout.write(text)
         return OK
     try:
-        Path(target).write_text(text, encoding="utf-8", newline="")
+        output.replace(Path(target), text.encode())
     except OSError as error:
         message = f"'{target}' could not be written: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error

@@ -202,7 +202,7 @@ def _counted(source: Path) -> Iterator[list[Any]]:
 def _times(path: Path) -> list[int]:
     with suppress(OSError):
         state = path.lstat()
-        return [state.st_size, state.st_mtime_ns, state.st_ino]
+        return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
     return []
 
 

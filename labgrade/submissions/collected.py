@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import json
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import UsageError
+from labgrade.files import output
 from labgrade.submissions import archives
 from labgrade.submissions.git_run import Bounds, GitError, git
 from labgrade.submissions.store import ALL_BYTES
@@ -119,17 +119,11 @@ def write(found: Collection) -> None:
         "at": found.at,
         "students": dict(found.entries),
     }
-    partly = found.folder / f"{RECORD}.new"
+    text = json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True)
     try:
         found.folder.mkdir(parents=True, exist_ok=True)
-        with partly.open("w", encoding="utf-8") as file:
-            json.dump(plain, file, ensure_ascii=False, indent=1, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        partly.replace(found.folder / RECORD)
+        output.replace(found.folder / RECORD, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            partly.unlink()
         message = f"'{found.folder / RECORD}' could not be written: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
 
