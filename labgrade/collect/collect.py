@@ -115,12 +115,14 @@ class Collecting:
         """Collect one; whatever is wrong with it is said in its entry, and costs no other anything."""
         if repository.problem:
             return taking.untaken(repository, "no address", repository.problem)
-        mirror = Mirror(self.mirror, repository.address)
-        trouble = self._fetch(mirror)
+        mirror = Mirror(self.mirror, repository.address or repository.link)
         asked = taking.Asked(
             repository=repository, mirror=mirror, given=given, rules=self.rules, deadline=self.deadline
         )
-        entry = taking.entry(asked, before, trouble)
+        if repository.address:
+            entry = taking.entry(asked, before, self._fetch(mirror))
+        else:
+            entry = taking.untaken(repository, reports.NONE, "")
         return reports.with_document(asked, entry, self.folder / collected.DOCUMENTS)
 
     def _fetch(self, mirror: Mirror) -> GitError | None:

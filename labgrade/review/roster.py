@@ -32,7 +32,7 @@ _SAYS = {
     "group": "What is handed in by one of a group is everybody's.",
     "email": "By which what was handed in is found, too.",
     "login": "The account on the server of repositories, where it is not the id.",
-    "repository": "The address of the repository, where it is not as lab.yaml says.",
+    "repository": "The address of the repository, where it is not as lab.yaml says; `none` of who has none.",
     "document": "The address of the report, where it is written elsewhere.",
     "submission": "The folder or archive that is this student's, where no name tells.",
     "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
@@ -40,6 +40,7 @@ _SAYS = {
     "role": "`staff` of who marks and hands in nothing; else `student`.",
 }
 _STUDENT, _STAFF = "student", "staff"
+NO_REPOSITORY = "none"
 _WORDS = tuple(_SAYS)
 _NAMES = ("id", "submission")  # of what is handed in
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -299,7 +300,8 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
             yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
-        if (address := row.said.get("repository")) and (why := address_problem(address)):
+        address = row.said.get("repository", NO_REPOSITORY)
+        if address != NO_REPOSITORY and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
@@ -345,6 +347,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
         seen: dict[str, _StudentRow] = {}
         for row in rows:
             value = row.said.get(key, "")
+            value = "" if (key, value) == ("repository", NO_REPOSITORY) else value
             first = seen.setdefault(folded(value), row) if value else row
             same = (
                 key in ("submission", "repository")
