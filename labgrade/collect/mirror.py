@@ -29,7 +29,7 @@ JOURNAL, BASE, OURS = "labgrade-fetches.jsonl", "base.git", "refs/heads/labgrade
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 # Files are exported as they were committed: nothing of a repository's own attributes is in force.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -export-ignore -export-subst -diff -merge\n"
-_ANSWER = Bounds(seconds=60, file_bytes=4 << 20)
+_ANSWER = Bounds(seconds=60, file_bytes=4 << 20, memory_bytes=1 << 30)
 _READ = Bounds(seconds=60, file_bytes=256 << 20)
 _MOST_REFS = 5_000
 _ABANDONED_SECONDS = 3600
@@ -226,6 +226,14 @@ class Mirror:
             return False
         asked = "".join(f"{each}\n" for each in (tip, *(f"^{each}" for each in of))).encode()
         return bool(git(["rev-list", "--max-count=1", "--stdin"], at=self.path, given=asked, bounds=_READ).strip())
+
+    def check(self, commit: str, folder: str) -> None:
+        """See whether its files can be exported: what a server without git's service gave, git has not looked at yet.
+
+        Raises:
+            GitError: they can't.
+        """
+        git(["read-tree", "--dry-run", f"{commit}:{folder}"], at=self.path, bounds=_READ)
 
     def not_there(self, commit: str, folder: str) -> Iterator[str]:
         """What a commit names and does not hold: submodules, and files that lie on a server of Git LFS."""

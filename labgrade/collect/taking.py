@@ -102,6 +102,8 @@ def _decided(asked: Asked) -> Entry:
     if all(each.tip is None for each in seen):
         return untaken(asked.repository, *_in_words(mirror.answers, asked.branch))
     graph = mirror.graph(seen, asked.given.tips)
+    if not graph and not mirror.known({each.tip for each in seen if each.tip is not None}):
+        raise GitError(DAMAGED, "its branch points to what is no commit")
     own = next((name for each in reversed(mirror.answers) if (name := each.branch(asked.branch))), "")
     seen, odd = pushes.merged(seen, mirror.pushes, own, graph)
     trees = mirror.trees(graph, folder) if folder or asked.given.trees else {}
@@ -121,6 +123,7 @@ def _decided(asked: Asked) -> Entry:
 
 def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
     mirror = asked.mirror
+    mirror.check(counts.commit, asked.folder)
     found = untaken(asked.repository, TAKEN, "")
     found |= {
         "repository": mirror.path.name,

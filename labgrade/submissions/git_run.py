@@ -70,14 +70,13 @@ _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_MEMORY_KIB = 4 << 20
 _LIMITED = 'ulimit -f "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"'  # blocks of 512 bytes
 _REF = re.compile(rb"(?m)^(@refs/heads/\S+|[0-9a-f]{40,64}) (HEAD|refs/(?:heads|tags)/\S+)$")
 _SAID_BYTES = 8192
 _SAID_CHARS = 300
 _WHY = (
-    (TOO_LARGE, r"signal 25|File size limit"),
-    (DAMAGED, r"fsck error|error in (packed )?object|object [0-9a-f]{40,}: \w+:|bad tree|inflate:|out of memory"),
+    (TOO_LARGE, r"(?i)signal 25|file size limit|out of memory"),
+    (DAMAGED, r"fsck error|error in (packed )?object|object [0-9a-f]{40,}: \w+:|bad tree|inflate:|invalid path"),
     (
         CLOSED,
         (
@@ -98,10 +97,11 @@ class GitError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How long one git may take, and how many bytes one file that it writes may have."""
+    """How long one git may take, how many bytes a file that it writes may have, and how much memory it may ask for."""
 
     seconds: float = 600.0
     file_bytes: int = 1 << 30
+    memory_bytes: int = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def _run(
     arguments: list[str], environment: dict[str, str], given: bytes, bounds: Bounds, out: tuple[IO[bytes], IO[bytes]]
 ) -> int:
     limited = os.name == "posix"
-    blocks = [str(max(1, bounds.file_bytes // 512)), str(_MEMORY_KIB)]
+    blocks = [str(max(1, bounds.file_bytes // 512)), str(bounds.memory_bytes >> 10)]
     command = ["/bin/sh", "-c", _LIMITED, "git", *blocks, *arguments] if limited else arguments
     if _stopped.is_set():
         raise GitError(UNREACHABLE, "stopped")
