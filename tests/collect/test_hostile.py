@@ -1,4 +1,4 @@
-"""What repositories and servers may do to whoever fetches: each has a line of its own, and costs nobody else anything."""
+"""What repositories and servers may do to whoever fetches: each has its own line, and costs nobody else anything."""
 
 import threading
 import time
