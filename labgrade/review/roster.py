@@ -39,8 +39,7 @@ _SAYS = {
     "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
     "role": "`staff` of who marks and hands in nothing; else `student`.",
 }
-_STUDENT, _STAFF = "student", "staff"
-NO_REPOSITORY = "none"
+_STUDENT, _STAFF, NO_REPOSITORY = "student", "staff", "none"
 _WORDS = tuple(_SAYS)
 _NAMES = ("id", "submission")  # of what is handed in
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -346,8 +345,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:
-            value = row.said.get(key, "")
-            value = "" if (key, value) == ("repository", NO_REPOSITORY) else value
+            value = row.said.get(key, "") if (key, row.said.get(key)) != ("repository", NO_REPOSITORY) else ""
             first = seen.setdefault(folded(value), row) if value else row
             same = (
                 key in ("submission", "repository")
@@ -359,8 +357,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
                 yield SpecFinding(row.place(key), f"the {key} '{value}' is that of {other}, too")
     whose = {folded(row.said.get("id", "")): row for row in rows}
     for row in rows:
-        value = row.said.get("submission", "")
-        found = whose.get(folded(value), row) if value else row
+        found = whose.get(folded(value), row) if (value := row.said.get("submission", "")) else row
         if found is not row and not (found.said.get("group") and found.said["group"] == row.said.get("group")):
             said = f"the submission '{value}' is called by the id of another, on line {found.start.line}"
             yield SpecFinding(row.place("submission"), said)
