@@ -1,7 +1,7 @@
 """The words of the spec language, each in one row of `WORDS`.
 
 The JSON Schema and what editors show, the plain part of the parser, what a verdict depends on, what students are given,
-and the tables of docs/spec-language.md come from these rows. A new word is a row here and a field of the same name.
+and docs/reference/words.md come from these rows. A new word is a row here and a field of the same name.
 """
 
 from __future__ import annotations
@@ -392,6 +392,6 @@ def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(holder: type | str) -> str:
-    """The words as rows of a table in Markdown, as docs/spec-language.md has them."""
+    """The words as rows of a table in Markdown, as docs/reference/words.md has them."""
     shown = ((f"{word.name}: true" if word.kind is FLAG else word.name, word.says) for word in WORDS[holder])
     return "\n".join(f"| `{name}` | {says} |" for name, says in shown)
