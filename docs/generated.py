@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import cli
 from labgrade.core import task
-from labgrade.spec import course, lab, language
+from labgrade.spec import course, lab, language, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +61,14 @@ SECTIONS: tuple[tuple[str, type | str, str], ...] = (
     ("counterexample", task.Counterexample, "Random subjects."),
     ("picture", task.Picture, "What pages draw of an answer."),
 )
+_FORMS = {
+    task.CallForm: "function",
+    task.EntryForm: "entry",
+    task.TextForm: "text",
+    task.FileForm: "file",
+    task.RunForm: "program",
+    task.BuildForm: "program in C++",
+}
 # What the engine reads of the environment; a test holds the names against the source.
 VARIABLES = {
     "LABGRADE_BY": "Who decides, in `mark`, `override`, `release` and the desk. Else your login.",
@@ -92,6 +100,7 @@ def pages() -> dict[str, str]:
         ),
         "checkers": _registry("Checkers", "what a spec may name under `checker`", found.checkers),
         "commands": commands(),
+        "tasks": tasks(found),
         "report": _schema("Fields of a report", REPORT, json.loads((ROOT / REPORT).read_text(encoding="utf-8"))),
         "findings": (ROOT / "findings" / "README.md").read_text(encoding="utf-8"),
     }
@@ -123,6 +132,29 @@ def commands() -> str:
         lines += [f"## {name}", "", f"{purpose[0].upper()}{purpose[1:]}.", "", "```text", _help(name), "```", ""]
     lines += ["## Environment variables", "", "| variable | says |", "|---|---|"]
     return "\n".join([*lines, *(f"| `{name}` | {says} |" for name, says in VARIABLES.items()), ""])
+
+
+def tasks(found: course.Course) -> str:
+    """The tasks of each lab that is included: how each is handed in, what is computed, what a person reads."""
+    lines = [
+        "# Tasks of the labs",
+        "",
+        "Every task that is included, from its spec. [The labs](../labs.md) introduces them.",
+    ]
+    lab_of = ""
+    for path in load.files(found.specs):
+        each = load.read(path, found)
+        if each.lab != lab_of:
+            lab_of = each.lab
+            lines += ["", f"## {lab_of}", "", "| task | points | handed in as | computed | for a person |"]
+            lines += ["|---|---|---|---|---|"]
+        forms = dict.fromkeys(_FORMS[type(form)] for answer in each.answers.values() for form in answer.forms)
+        sources = [source for check in each.checks for source in (check.measured, check.expected)]
+        computed = dict.fromkeys(f"`{source.quantity}`" for source in sources if isinstance(source, task.QuantityCall))
+        marked = [line.what for check in each.checks for line in check.by_hand]
+        cells = [f"`{each.id}`: {each.title}", f"{float(each.points):g}", ", ".join(forms), ", ".join(computed)]
+        lines.append(f"| {' | '.join([*cells, '; '.join(marked)])} |")
+    return "\n".join([*lines, ""])
 
 
 def _help(command: str) -> str:
