@@ -9,9 +9,17 @@ import pytest
 from labgrade.spec import language
 
 ROOT = Path(__file__).parents[2]
-_FOUND = importlib.util.spec_from_file_location("generated", ROOT / "docs" / "generated.py")
-generated = importlib.util.module_from_spec(_FOUND)
-_FOUND.loader.exec_module(generated)
+
+
+def script(name):
+    found = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    made = importlib.util.module_from_spec(found)
+    found.loader.exec_module(made)
+    return made
+
+
+generated = script("generated")
+MOST_BYTES = 200_000  # of all pictures
 # Words that stand in other tables: in a type, in a literal, in each check again.
 ELSEWHERE = {"type", "again", "raw", "LiteralValue"}
 
@@ -34,6 +42,14 @@ def test_each_word_has_its_row(holder):
 def test_the_variables_are_those_that_the_engine_reads():
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "labgrade").rglob("*.py"))
     assert set(generated.VARIABLES) == set(re.findall(r"LABGRADE_[A-Z_]*[A-Z]\b", source))
+
+
+def test_pictures_are_made_by_the_script_shown_by_a_page_and_small():
+    there = {path.name: path.stat().st_size for path in (ROOT / "docs").iterdir() if path.suffix in (".svg", ".png")}
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    assert set(there) == set(script("picture").PICTURES)
+    assert all(f"({name})" in pages for name in there)
+    assert sum(there.values()) <= MOST_BYTES
 
 
 def test_each_command_says_what_it_takes():
