@@ -336,9 +336,17 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     Counterexample: COUNTEREXAMPLE_WORDS,
     AnswerValue: (
         Word("answer", ID, "Another answer of the task: what the student handed in there.", required=True),
-        Word("take", kinds.TAKE, "What of its rows: the sum of a column, the name of the best, ..."),
+        Word(
+            "take",
+            kinds.TAKE,
+            "What is taken of its rows: `argmax`, `argmin`, `max`, `min`, `sum`, `mean` or `count`; else the answer itself.",
+        ),
         Word("of", TEXT, "The column that is summed up, or that is largest or smallest."),
-        Word("by", TEXT, "With argmax and argmin: the column that is given, over whose equal rows `of` is averaged."),
+        Word(
+            "by",
+            TEXT,
+            "With argmax and argmin: the column whose value is expected; `of` is averaged over its equal rows.",
+        ),
     ),
     LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
     QuantityCall: (
@@ -392,5 +400,8 @@ def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def table(holder: type | str) -> str:
     """The words as rows of a table in Markdown, as docs/reference/words.md has them."""
-    shown = ((f"{word.name}: true" if word.kind is FLAG else word.name, word.says) for word in WORDS[holder])
-    return "\n".join(f"| `{name}` | {says} |" for name, says in shown)
+    shown = (
+        (f"{word.name}: true" if word.kind is FLAG else word.name, " (required)" * word.required, word.says)
+        for word in WORDS[holder]
+    )
+    return "\n".join(f"| `{name}`{must} | {says} |" for name, must, says in shown)
