@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade import cli
 from labgrade.core import task
 from labgrade.spec import course, lab, language, load
+from labgrade.spec.kinds import FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,13 +117,22 @@ def words() -> str:
     ]
     own = {word.name for word in language.WORDS[task.SubjectSpec]}
     for title, holder, what in SECTIONS:
-        table = language.table(holder)
+        table = _table(holder)
         if holder is task.Comparison:
             table = "\n".join(row for row in table.splitlines() if row.split("`")[1] not in own)
         lines += ["", f"## {title}", "", what, "", "| key | what it says |", "|---|---|", table]
         for key, schema in (("late", lab.LATE), ("collect", lab.COLLECT)) if holder == "lab" else ():
             lines += ["", f"### {key}", "", *_keys(schema)[:-1]]
     return "\n".join([*lines, ""])
+
+
+def _table(holder: type | str) -> str:
+    """The words that a holder has, as rows of a table in Markdown."""
+    shown = (
+        (f"{word.name}: true" if word.kind is FLAG else word.name, " (required)" * word.required, word.says)
+        for word in language.WORDS[holder]
+    )
+    return "\n".join(f"| `{name}`{must} | {says} |" for name, must, says in shown)
 
 
 def commands() -> str:

@@ -336,17 +336,9 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     Counterexample: COUNTEREXAMPLE_WORDS,
     AnswerValue: (
         Word("answer", ID, "Another answer of the task: what the student handed in there.", required=True),
-        Word(
-            "take",
-            kinds.TAKE,
-            "What is taken of its rows: `argmax`, `argmin`, `max`, `min`, `sum`, `mean` or `count`; else the answer itself.",
-        ),
+        Word("take", kinds.TAKE, "What is taken of its rows, such as `argmax` or `sum`; else the answer itself."),
         Word("of", TEXT, "The column that is summed up, or that is largest or smallest."),
-        Word(
-            "by",
-            TEXT,
-            "With argmax and argmin: the column whose value is expected; `of` is averaged over its equal rows.",
-        ),
+        Word("by", TEXT, "With argmax and argmin: the column whose value is expected; `of` is a mean over its rows."),
     ),
     LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
     QuantityCall: (
@@ -396,12 +388,3 @@ def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
     if "measured" in data.get("picture", {}):  # by a quantity that a kit may not have, of data that it must not
         staff.add("picture")
     return {name: value for name, value in data.items() if name not in staff}
-
-
-def table(holder: type | str) -> str:
-    """The words as rows of a table in Markdown, as docs/reference/words.md has them."""
-    shown = (
-        (f"{word.name}: true" if word.kind is FLAG else word.name, " (required)" * word.required, word.says)
-        for word in WORDS[holder]
-    )
-    return "\n".join(f"| `{name}`{must} | {says} |" for name, must, says in shown)
