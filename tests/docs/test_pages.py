@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 INFO = re.compile(r'[ ]*(?P<language>\w*)(?:[ ]+title="(?P<title>[^"]+)")?[ ]*$\n?', re.MULTILINE)
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-IN_A_CHECKOUT = ("README", "get-started")  # where their commands are run
+IN_A_CHECKOUT = ("README", "get-started", "for-students")  # where their commands are run
 HEAVY = ("check", "compute", "counterexample", "grade", "kit", "regrade", "test", "validate")
 AROUND = {
     "id": "page",
