@@ -45,8 +45,10 @@ docs: setup
 release:
 	.ci/release
 
+# What is made of the language's words: the schema for editors, and the page of the documentation.
 schema: setup
 	$(BIN)/labgrade schema --write specs/task.schema.json
+	$(BIN)/python docs/generated.py
 
 bench: setup
 	$(BIN)/python benchmarks/start.py

@@ -1,7 +1,7 @@
 """The tools are run, not remembered: on networks drawn at random each prints what labgrade says that it prints.
 
 Those that come with torch, and torchinfo, run always; others where they are installed in the version whose rules are
-known, such as in an environment of their own (`LABGRADE_TOOLS`, see docs/testing.md). A soak tries more networks.
+known, such as in an environment of their own (`LABGRADE_TOOLS`, see tests/README.md). A soak tries more networks.
 """
 
 import os
