@@ -57,6 +57,7 @@ TOOLS = (
     Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
     Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
     Tool(name=PROFILE, unit=FLOPS, rule=functions.get_model_profile_operations),
+    Tool(name="pthflops", unit=MACS, rule=kernels.pthflops),
     Tool(name="torch_flops", unit=FLOPS, rule=kernels.torch_flops),
     Tool(name="onnx-opcounter", unit=MACS, rule=exported.onnx_opcounter),
     Tool(name="onnx_tool", unit=MACS, rule=exported.onnx_tool),

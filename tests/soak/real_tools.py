@@ -44,6 +44,7 @@ VERSIONS = {
     "torchlens": ("torchlens", "2.36.1"),
     "calflops": ("calflops", "0.3.2"),
     "flops-profiler": ("flops-profiler", "0.1.2"),
+    "pthflops": ("pthflops", "0.4.2"),
     "torch_flops": ("torch-flops", "0.4.1"),
     "torch": ("torch", "2."),
 }
@@ -210,6 +211,12 @@ def _get_model_profile(network: Any, x: torch.Tensor) -> Printed:
     return {FLOPS: flops, MACS: macs}
 
 
+def _pthflops(network: Any, x: torch.Tensor) -> Printed:
+    from pthflops.ops_fx import count_ops_fx
+
+    return {MACS: count_ops_fx(network, x, print_readable=False, verbose=False)[0]}
+
+
 def _torch_flops(network: Any, x: torch.Tensor) -> Printed:
     from torch_flops import TorchFLOPsByFX
 
@@ -264,6 +271,7 @@ TOOLS: dict[str, tuple[str, Callable[[Any, torch.Tensor], Printed]]] = {
     "calflops": ("calflops", _calflops),
     "flops-profiler": ("flops-profiler", _flops_profiler),
     "flops-profiler's get_model_profile": ("flops-profiler", _get_model_profile),
+    "pthflops": ("pthflops", _pthflops),
     "torch_flops": ("torch_flops", _torch_flops),
     "torch.profiler with with_flops=True": ("torch", _profiler),
     "torch.utils.flop_counter": ("torch", _flop_counter),
