@@ -7,6 +7,7 @@ and how much of the work is right (`share`, from 0 to 1). None of the numbers is
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import analyse
@@ -69,7 +70,7 @@ def macs_by_layer_tool_slips(
     whole = analyse(subject)
     if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
         return []
-    found = [counted(tool, whole) for tool in TOOLS]
+    found = [counted(tool, whole, partial(analyse, subject, batch=1)) for tool in TOOLS]
     right = right_by_layer(whole, layers=layers, bias=bias, each=1)
     return tables(whole, [each for each in found if each is not None], {MACS: _ONE, FLOPS: _HALF}, right)
 
@@ -84,7 +85,7 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
     wanted = sum(each.count for each in right)
     found = []
     for tool in TOOLS:
-        made = counted(tool, whole)
+        made = counted(tool, whole, partial(analyse, subject, batch=1))
         for (of, unit, scale), how in _UNITS.items():
             if made is None or of != asked or unit != tool.unit:
                 continue
