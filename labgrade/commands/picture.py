@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     import argparse
 
 QUANTITY = "onnx_graph"
+_BINS = 64
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """The arguments of `picture`."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="an ONNX file; a .csv; or a task that was graded: 1-4-roofline"
+        "file", type=Path, metavar="FILE", help="an ONNX file; a .csv; an .npy; or a task that was graded: 1-4-roofline"
     )
     parser.add_argument("--out", metavar="FILE", help="where it goes; `-` is stdout (default: MODEL.svg, TASK.html)")
     parser.add_argument(
@@ -36,6 +37,7 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--submission", metavar="NAME", help="of a task: one hand-in (default: the class)")
     parser.add_argument("--peak", type=float, metavar="FLOPS", help="of a .csv of kernels: FLOPs a second at most")
     parser.add_argument("--bandwidth", type=float, metavar="BYTES", help="of a .csv of kernels: bytes a second at most")
+    parser.add_argument("--step", type=float, default=0.0, metavar="STEP", help="of an .npy: the step of a grid")
     parser.set_defaults(run=run)
 
 
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(message)
     target = options.out or f"{path.stem}.svg"
     output.refuse_unwritable(target, "--out")
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in (".csv", ".npy"):
         return _chart(path, target, options)
     nodes = _nodes(path)
     folded = graph_picture.fold(nodes)
@@ -88,7 +90,11 @@ def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
 
     html.refuse_without()
     try:
-        text = _of_table(path, options.peak, options.bandwidth)
+        text = (
+            _of_table(path, options.peak, options.bandwidth)
+            if path.suffix.lower() == ".csv"
+            else _of_numbers(path, options.step)
+        )
     except (ValueError, OSError, KeyError, TypeError, ZeroDivisionError) as error:
         message = f"'{path}' can't be drawn: {error}"
         raise UsageError(message) from error
@@ -102,6 +108,18 @@ def _put(target: str, text: str) -> None:
         return
     output.write(target, text.rstrip("\n"))
     print(f"{target}: {len(text):,} characters")  # noqa: T201
+
+
+def _of_numbers(path: Path, step: float) -> str:
+    """How many numbers of an array lie where, with lines at the multiples of a step."""
+    import numpy as np
+
+    from labgrade.reports.html.planes import histogram, standalone_svg
+
+    counts, edges = np.histogram(np.load(path).ravel(), _BINS)
+    return standalone_svg(
+        histogram(((edges[1:] + edges[:-1]) / 2).tolist(), counts.tolist(), step=step, salt=path.name)
+    )
 
 
 def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:

@@ -75,3 +75,10 @@ def test_the_command_draws_what_a_file_holds(tmp_path, capsys, monkeypatch, name
     out = capsys.readouterr()
     text = (tmp_path / "p.svg").read_text() if code == 0 else out.err
     assert said in text
+
+
+def test_the_command_draws_weights(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.arange(100) / 16)
+    assert cli.main(["picture", "w.npy", "--step", "0.0625", "--out", "-"]) == 0
+    assert "Histogram of 100 numbers" in capsys.readouterr().out
