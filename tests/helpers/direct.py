@@ -15,6 +15,7 @@ from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
+from labgrade.subjects import models, onnx_export
 from labgrade.truth.parameters import parameters_of
 
 ROOT = Path(__file__).parents[2]
@@ -68,8 +69,6 @@ class DirectOracle:
     def file(self, subject):
         path = self.folder / f"{abs(hash(repr(subject)))}.onnx"
         if not path.is_file():
-            from labgrade.subjects import onnx_export
-
             onnx_export.make(path, plain_subject(subject))
         return path
 
@@ -119,8 +118,6 @@ class DirectRunner:
 
 
 def a_subject(subject):
-    from labgrade.subjects import models  # which loads torch: reading a report needs none
-
     plain = plain_subject(subject)
     return models.Subject(**{**plain, "shape": tuple(plain["shape"])})
 

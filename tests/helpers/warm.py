@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 WHERE = "LABGRADE_TESTS_SERVERS"
-_MOST_COURSES = 6  # whose quantities a server shows: each worker has one or two at a time
+_COURSES = 3  # whose quantities a server shows, for each worker: it has one or two at a time
 
 
 def lend(config):
@@ -24,20 +24,21 @@ def lend(config):
     from labgrade.sandbox.runner import Runner
 
     runner = Runner()
-    runner._servers.__class__ = _few()
+    workers = getattr(config.option, "numprocesses", None) or 1
+    runner._servers.__class__ = _few(_COURSES * (1 + workers))
     os.environ[WHERE] = str(runner.share())
     config.add_cleanup(runner.close)
     config.add_cleanup(Lines(runner).close)
 
 
-def _few():
+def _few(most):
     """Servers that keep few of those that show the quantities of a test's own course: tests are done with them soon."""
     from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 
     class Few(Servers):
         def _start(self, kind):
             others = [each for each in self._running if each not in {STUDENTS, LIGHT, READER, str(ROOT / "reference")}]
-            for each in others[:-_MOST_COURSES]:
+            for each in others[:-most]:
                 self.drop(each)
             return super()._start(kind)
 
