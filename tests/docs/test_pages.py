@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers import forked
 from helpers.soak import soak
 from sybil.document import Document
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
@@ -71,14 +72,8 @@ def commands_at():
     """A `labgrade` and a `pytest` in a folder; where they grade or compute they borrow what the tests have started."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    for name, heavy, module in (("labgrade", HEAVY, "labgrade.cli"), ("pytest", ("--submission=all",), "pytest")):
-        script = Path(folder.name, name)
-        script.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path += {[str(ROOT / 'tests'), str(ROOT)]}\n"
-            f"if {{*sys.argv}} & {{*{heavy}}}:\n    from helpers import warm\n    warm.borrow()\n"
-            f"from {module} import main\nsys.exit(main())\n"
-        )
-        script.chmod(0o755)
+    forked.stand_in(folder.name, "labgrade", HEAVY)
+    forked.stand_in(folder.name, "pytest", ("--submission=all", "--submission=ada"))
     return folder.name
 
 
