@@ -55,7 +55,7 @@ class Collection:
         return datetime.fromisoformat(at) if at else None, entry.get("by", ""), tuple(entry.get("left_out", ()))
 
     def take(self, name: str, store: Store, opening: Opening) -> None:
-        """Export the commit that counts into a store; a jail reads what git wrote.
+        """Export the commit that counts into a store, if there is one; a jail reads what git wrote.
 
         Raises:
             UsageError: git can't export it.
@@ -63,8 +63,9 @@ class Collection:
         entry = self.entries[name]
         packed = store.folder.parent / f"{store.folder.name}.commit.tar"
         try:
-            export(self.mirror / entry["repository"], entry["commit"], entry["folder"], packed)
-            archives.unpack(packed, lambda parts: (store, parts), store.refuse, called=name, opening=opening)
+            if "commit" in entry:
+                export(self.mirror / entry["repository"], entry["commit"], entry["folder"], packed)
+                archives.unpack(packed, lambda parts: (store, parts), store.refuse, called=name, opening=opening)
         except GitError as error:
             message = f"'{name}' can't be read from the mirror '{self.mirror}': {error}"
             raise UsageError(message) from error

@@ -61,6 +61,7 @@ def _amount(units: dict[str, int]) -> Callable[[str], int]:
 
 def collect(options: argparse.Namespace) -> int:
     """Fetch what is new; 1 where a repository could not be taken in."""
+    from labgrade.collect import forges
     from labgrade.collect.collect import Collecting
     from labgrade.collect.repositories import repositories
     from labgrade.ledger import database
@@ -81,6 +82,8 @@ def collect(options: argparse.Namespace) -> int:
             mirror=mirror,
             folder=options.results / collected.FOLDER,
             access=git_run.access_to(rules.get("repository", "")),
+            forge=forges.forge_of(rules),
+            people={(each.login or each.id).casefold(): each.id for each in students.students},
             jobs=options.jobs,
             bounds=git_run.Bounds(seconds=options.repository_time, file_bytes=options.repository_size),
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.commands.by_git.collect import HELD
 from labgrade.commands.review import add_results_arguments, print_lines, submission
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
+from labgrade.core.text import named
 from labgrade.review.results import read
 from labgrade.spec import course, load
 from labgrade.submissions import git_run
@@ -47,7 +48,8 @@ def give_back(options: argparse.Namespace) -> int:
     run = Returning(lab=collection.lab, mirror=collection.mirror, access=access, dry=options.dry_run)
     with database.locked_folder(collection.mirror, *HELD):
         packages = list(returned.packages(found, chosen))
-        came = run.give_all((each, to) for each in packages for to in returned.addresses(found, each.name))
+        places = {each.name: returned.addresses(found, each.name) for each in packages}
+        came = run.give_all((each, to) for each in packages for to in places[each.name])
     counted = Counter(each.state for each in came)
     print_lines(", ".join(f"{count:,} {state}" for state, count in counted.most_common()) or "nothing to push")
     for each in came:
@@ -58,4 +60,6 @@ def give_back(options: argparse.Namespace) -> int:
             )
         elif each.state not in (PUSHED, SAME):
             print_lines(f"'{each.name}', {each.address}: {each.said}")
+    if nowhere := [name for name, to in places.items() if not to]:
+        print_lines(f"without a repository, so nothing is pushed: {named(nowhere)}")
     return OK if all(each.state in (PUSHED, SAME, WOULD) for each in came) else NOT_RIGHT
