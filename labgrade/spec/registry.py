@@ -138,11 +138,7 @@ class Registry:
     findings: tuple[SpecFinding, ...] = ()
 
     def get(self, name: str) -> Entry:
-        """The entry called `name`, which a validated spec has made sure of.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """Return the entry called `name`, which is there in a validated spec."""
         return self.entries[name]
 
 
@@ -318,7 +314,8 @@ class _Aliases:
         if name in self._assigned or name not in self._imported:
             return self._assigned.get(name)
         module, there = self._imported[name]
-        files = _module_files(self._folder / module.replace(".", "/"))
+        stem = self._folder / module.replace(".", "/")
+        files = (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())
         found = (_Aliases(file, file.read_text(encoding="utf-8")).of(there) for file in files)
         return next((each for each in found if each is not None), None)
 
@@ -342,11 +339,6 @@ def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, s
             case ast.ImportFrom(level=1, module=str(module), names=names):
                 imported |= {each.asname or each.name: (module, each.name) for each in names}
     return assigned, imported
-
-
-def _module_files(stem: Path) -> list[Path]:
-    candidates = [stem.with_suffix(".py"), stem / "__init__.py"]
-    return [path for path in candidates if path.is_file()]
 
 
 def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
