@@ -152,7 +152,8 @@ class _GitHub:
         def plain(_: object, __: object, attributes: dict[str, Any], *___: object) -> dict[str, Any]:
             return attributes
 
-        found = PaginatedList(plain, self._server.requester, f"/repos/{quote(path)}/activity", {"direction": "asc"})
+        pages: Any = PaginatedList  # typed for classes of its own alone
+        found = pages(plain, self._server.requester, f"/repos/{quote(path)}/activity", {"direction": "asc"})
         for each in found:
             if each["ref"].startswith(_BRANCH):
                 sides = {side: "" if each[side] == _NONE else each[side] for side in ("before", "after")}
