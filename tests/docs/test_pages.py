@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 INFO = re.compile(r'[ ]*(?P<language>\w*)(?:[ ]+title="(?P<title>[^"]+)")?[ ]*$\n?', re.MULTILINE)
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+IN_A_CHECKOUT = ("README", "get-started", "for-students")  # where their commands are run
 HEAVY = ("check", "compute", "counterexample", "grade", "kit", "regrade", "test", "validate")
 AROUND = {
     "id": "page",
@@ -81,6 +82,7 @@ def run(command, folder):
         **os.environ,
         "COLUMNS": "80",
         "NO_COLOR": "1",
+        "LABGRADE": str(ROOT),
         "PATH": f"{commands_at()}:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     done = subprocess.run(
@@ -120,6 +122,8 @@ def wrong_yaml(text, folder):
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_the_examples_of_a_page_work(page, tmp_path):
+    for name in ("specs", "submissions") if page.stem in IN_A_CHECKOUT else ():
+        (tmp_path / name).symlink_to(ROOT / name)
     for language, title, text, line in blocks(page):
         where = f"{page.name}:{line}"
         if title:
