@@ -4,6 +4,7 @@ Graders of the tests borrow them. A test of the sandbox itself makes a `Runner` 
 of expected values an `Oracle`.
 """
 
+import atexit
 import contextlib
 import functools
 import os
@@ -145,4 +146,6 @@ def _borrow_values():
 
 @functools.cache
 def _own_line():
-    return Line()
+    line = Line()
+    atexit.register(line.close)
+    return line

@@ -5,7 +5,7 @@ Ten of each kind; a hundred of each in `make soak`.
 
 import pytest
 import torch
-from helpers.soak import soak
+from helpers.soak import first
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -16,7 +16,7 @@ from tests.reference.generated_networks import KINDS, generated
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 FEW, MANY = 10, 100
-NUMBERS = [pytest.param(number, marks=() if number < FEW else soak) for number in range(MANY)]
+NUMBERS = first(range(MANY), FEW)
 
 
 @pytest.fixture(autouse=True)
