@@ -131,8 +131,8 @@ def diagnosed(found: Diagnosis) -> str:
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
-        other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
-        seen = f"So on all {found.tried} networks that were tried."
+        other = f" On other {found.on} it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
+        seen = f"So on all {found.tried} {found.on} that were tried."
         if found.but:
             seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
@@ -141,7 +141,8 @@ def diagnosed(found: Diagnosis) -> str:
         right = _few(found.right_on) if found.right_on else "none of these"
         told = f" On those without {_listed(found.but)} it does this: {_numbered(found.elsewhere)}" if found.but else ""
         wrong = _few(found.wrong_on)
-        return f"On {found.tried} small networks, your function is right for {right}; wrong for {wrong}.{told}"
+        small = "small networks" if found.on == "networks" else found.on
+        return f"On {found.tried} {small}, your function is right for {right}; wrong for {wrong}.{told}"
     return ""
 
 
