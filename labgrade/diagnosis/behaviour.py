@@ -51,8 +51,8 @@ class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
     `but`: the words of the `others`, networks on which the function does something else besides. `alike`: hypotheses of
-    other words that come to the same wherever that was tried. `same`: those of the same words, of which another may
-    give the value of the task's own subject.
+    other words that come to the same wherever that was tried. `same`: those of the same words, or beside a
+    misconception, of which another may give the value of the task's own subject.
     """
 
     called: Sequence[Called]
@@ -139,7 +139,7 @@ class _Search:
         simplest = self._in_other_words(_simplest(self._standing()))
         fuller = len(known) == 1 and [each for each in simplest if self._says_more(each, known[0])]
         if len(known) == 1 and not fuller and all(each.size[0] >= 1 for each in simplest):
-            self._found.holds = known[0]
+            self._found.holds, self._found.same = known[0], simplest
         elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(fuller or simplest)):
             self._found.holds = apart
             self._found.same = self._same.get(self._worded(apart), ())

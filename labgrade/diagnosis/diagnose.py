@@ -232,7 +232,7 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if constant := _constant(found.called, trial.value, noun(trials).removesuffix("s")):
         return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
-    for holds in (found.holds, *found.same) if found.holds is not None else ():
+    for holds in (found.holds, *found.same, *found.alike) if found.holds is not None else ():
         try:
             here = matters_on(trials, holds, trial, item.subject)
         except FaultError:
@@ -240,7 +240,9 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         if here is not None:
             known = [each for each in item.check.misconceptions if each.says == trial.verdict.hint]
             alike = bool(known) and not holds.says and same_as(trials, replace(holds, slips=here), found.called, known)
-            return _holding(found, holds, here, trial.verdict.hint if alike else "")
+            # What the task's own subject refutes is no alternative.
+            left = found if holds is found.holds else replace(found, holds=holds, alike=())
+            return _holding(left, holds, here, trial.verdict.hint if alike else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)

@@ -35,7 +35,7 @@ class _Kept(type):
 class _Same(metaclass=_Kept):
     """In place of `int` and `float`, which would forget of what a number came."""
 
-    def __new__(cls, value: Any = 0) -> Any:  # type: ignore[misc]
+    def __new__(cls, value: Any = 0) -> Any:
         return value if isinstance(value, Symbol) else float(value) if isinstance(value, str) else value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
@@ -15,14 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .compose import Factors, Library, Part, Parts
-    from .symbols import Atom, Product
+    from .symbols import Atom, Powers, Product
 
 _BITS, _BYTES = (1, 2, 4, 8, 16, 32), (1, 2, 4, 8)
 _SALTS, _LARGEST = ("one", "another", "a third"), 997  # for values of keys on which slips are told apart
 _MOST_KEYS = 4  # of a part, in a sentence
 _MOST_PARTS = 12  # of which each is looked at by itself
+
+
+def _all_times(factor: Fraction, parts: Parts) -> Factors:
+    return [factor] * len(parts)
+
+
+def _so_many(factor: Fraction, _: Any) -> Fraction:
+    return factor
+
+
 _WHOLE: Library = {
-    f"{factor} in all": Slip(of="unit", says=says, change=lambda parts, factor=factor: [factor] * len(parts))
+    f"{factor} in all": Slip(of="unit", says=says, change=partial(_all_times, factor))
     for factor, says in (
         (Fraction(4), "The value is four times what it should be."),
         (Fraction(1, 4), "The value is a quarter of what it should be."),
@@ -50,7 +61,7 @@ def library(parts: Sequence[Part], values: Values, quantity: str, known: Mapping
     if shape not in _different:
         some = [{key: Fraction(crc32(f"{key} {salt}".encode()) % _LARGEST + 1) for key in values} for salt in _SALTS]
         same = [(_all(parts, each, quantity, known), counted(parts, each)) for each in some]
-        seen = {_effects(None, same): ""}
+        seen = {_effects("", same): ""}
         for name in same[0][0]:
             seen.setdefault(_effects(name, same), name)
         _different[shape] = [name for name in seen.values() if name]
@@ -58,8 +69,8 @@ def library(parts: Sequence[Part], values: Values, quantity: str, known: Mapping
     return {name: slips[name] for name in _different[shape]}
 
 
-def _effects(name: str | None, same: Sequence[tuple[Library, Parts]]) -> str:
-    """What a slip makes of each product of keys, for some values of the keys; None stands for no slip."""
+def _effects(name: str, same: Sequence[tuple[Library, Parts]]) -> str:
+    """What a slip makes of each product of keys, for some values of the keys; no name stands for no slip."""
     found = []
     for slips, parts in same:
         weights: list[int | Fraction] = [int(part.counted) for part in parts]
@@ -67,7 +78,7 @@ def _effects(name: str | None, same: Sequence[tuple[Library, Parts]]) -> str:
             said = slips[name].change(parts) if name in slips else None
         except ValueError:
             said = None
-        if name is not None and said is not None:
+        if name and said is not None:
             adds = slips[name].of in ADDING
             weights = [one + other if adds else one * other for one, other in zip(weights, said, strict=True)]
         sums: dict[Any, int | Fraction] = {}
@@ -82,9 +93,8 @@ def _all(parts: Sequence[Part], values: Values, quantity: str, known: Mapping[st
     own = [each.source for each in parts if each.counted]
     units = BYTE_UNITS if "bytes" in quantity else UNITS
     table = any(each.row for each in parts)
-    found = (
-        {kind: Slip(of="extra", says=says, change=also(kind)) for kind, says in known.items()} | dict(units) | _WHOLE
-    )
+    found = {kind: Slip(of="extra", says=says, change=also(kind)) for kind, says in known.items()}
+    found |= {**units, **_WHOLE}
     if not table:
         scopes = list(_scopes(own))
         found |= dict(_left_out(own, scopes))
@@ -111,12 +121,12 @@ def _scopes(own: Sequence[Product]) -> Iterator[_Scoped]:
         chosen = frozenset(at for at, each in enumerate(own) if key in each.made_of())
         if chosen not in seen:
             seen.add(chosen)
-            yield key, f"`{key}`", lambda product, key=key: key in product.made_of()
+            yield key, f"`{key}`", partial(_has, key)
     for at, each in enumerate(own if len(own) <= _MOST_PARTS else ()):
         if frozenset({at}) not in seen:
             seen.add(frozenset({at}))
             name, kept = _signature(each), each.powers
-            yield name, _told_apart(each, own, keys), lambda product, kept=kept: product.powers == kept
+            yield name, _told_apart(each, own, keys), partial(_is, kept)
 
 
 def _told_apart(product: Product, own: Sequence[Product], keys: Sequence[str]) -> str:
@@ -182,7 +192,18 @@ def _left_out(own: Sequence[Product], scopes: Sequence[_Scoped]) -> Iterator[tup
         chosen = [each for each in own if scope(each)]
         for factor, text in {**_of_equal(chosen, own, what), **factors}.items():
             said = f"{text[0].upper()}{text[1:]}"
-            yield f"{factor} {name}", Slip(of=f"times {name}", says=said, change=_changed(scope, lambda _, f=factor: f))
+            yield (
+                f"{factor} {name}",
+                Slip(of=f"times {name}", says=said, change=_changed(scope, partial(_so_many, factor))),
+            )
+
+
+def _has(key: str, product: Product) -> bool:
+    return key in product.made_of()
+
+
+def _is(powers: Powers, product: Product) -> bool:
+    return product.powers == powers
 
 
 def _not(scope: Scope) -> Scope:
@@ -233,11 +254,11 @@ def _of_key(
 ) -> Iterator[tuple[str, Slip]]:
     """What can be wrong with one key in some parts: it is left out, counts once less, or another stands there."""
 
-    def slip(name: str, says: str, value: Callable[[Values], Fraction]) -> tuple[str, Slip]:
-        change = _changed(scope, lambda product: _ratio(product, values, {key: value(values)}))
+    def slip(name: str, says: str, value: Fraction) -> tuple[str, Slip]:
+        change = _changed(scope, lambda product: _ratio(product, values, {key: value}))
         return f"{name}@{place}", Slip(of=f"key {key}", says=says, change=change)
 
-    yield slip(f"{key} as 1", f"`{key}` is left out{where}.", lambda _: Fraction(1))
+    yield slip(f"{key} as 1", f"`{key}` is left out{where}.", Fraction(1))
     if any(each.exponents().get(key, 0) > 1 for each in inside):
         says = f"`{key}` is a factor once less than it should be{where}."
         once = _changed(scope, lambda product: 1 / values[key] if product.exponents().get(key, 0) > 1 else 1)
@@ -245,10 +266,10 @@ def _of_key(
     more = _changed(scope, lambda _: values[key])
     yield f"{key} twice@{place}", Slip(of=f"key {key}", says=f"`{key}` is a factor once too often{where}.", change=more)
     for number in _BITS if "bits" in key else _BYTES if "bytes" in key else ():
-        yield slip(f"{key} as {number}", f"`{key}` is taken for {number}{where}.", lambda _, n=number: Fraction(n))
+        yield slip(f"{key} as {number}", f"`{key}` is taken for {number}{where}.", Fraction(number))
     for other in sorted(values) if len(values) <= _SWAPPED else ():
         if other != key and "." not in other + key and _alike(key, other):
-            yield slip(f"{key} as {other}", f"`{other}` stands in place of `{key}`{where}.", lambda v, o=other: v[o])
+            yield slip(f"{key} as {other}", f"`{other}` stands in place of `{key}`{where}.", values[other])
 
 
 def _alike(key: str, other: str) -> bool:

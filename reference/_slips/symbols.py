@@ -23,7 +23,7 @@ class Atom:
 
     kind: str  # key, up, down, over
     name: str = ""
-    of: Sum = ()  # type: ignore[assignment] # a sum without products
+    of: Sum = ()
 
     def made_of(self) -> frozenset[str]:
         """All keys of the config that it is made of."""
@@ -112,10 +112,10 @@ class Symbol:
         return self._with(-self.value, tuple(Product(-each.times, each.powers) for each in self.sum))
 
     def __sub__(self, other: Any) -> Symbol:
-        return self + -other
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Symbol:
-        return -self + other
+        return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Symbol:
         return self._with(self.value * plain(other), _times(self.sum, sum_of(other)))
@@ -129,13 +129,13 @@ class Symbol:
         return self._with(Fraction(plain(other)) / Fraction(self.value), _times(sum_of(other), _over(self.sum)))
 
     def __floordiv__(self, other: Any) -> Symbol:
-        return (self / other).rounded("down")
+        return self.__truediv__(other).rounded("down")
 
     def __rfloordiv__(self, other: Any) -> Symbol:
-        return (other / self).rounded("down")
+        return self.__rtruediv__(other).rounded("down")
 
     def __mod__(self, other: Any) -> Symbol:
-        return self - (self // other) * other
+        return self.__sub__(self.__floordiv__(other).__mul__(other))
 
     def __ceil__(self) -> Symbol:
         return self.rounded("up")
