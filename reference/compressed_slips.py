@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +31,14 @@ def _so_many(factor: Fraction, _: Any) -> Fraction:
 def _of_bits(bits: int, parts: Parts) -> Factors:
     """By how much the packed weights take more with other bits."""
     counts = [packed(part.source.numel(), bits) if part.kind == _PACKED else part.count for part in parts]
+    return [Fraction(count, part.count) if part.count else 1 for count, part in zip(counts, parts, strict=True)]
+
+
+def _rounded_down(parts: Parts) -> Factors:
+    """Leave out a byte that is not full."""
+    bits = [Fraction(_BITS * part.count, part.source.numel()) for part in parts if part.kind == _PACKED]
+    width = min(map(math.floor, bits), default=0)
+    counts = [part.source.numel() * width // _BITS if part.kind == _PACKED else part.count for part in parts]
     return [Fraction(count, part.count) if part.count else 1 for count, part in zip(counts, parts, strict=True)]
 
 
@@ -70,6 +79,11 @@ _LIBRARY: Library = {
         )
         for bits in (1, 2, 3, 4, 8, 16, 32)
     },
+    "rounded_down": Slip(
+        of="packing",
+        change=_rounded_down,
+        says="What is left of a layer's bits counts nothing here. It takes a byte, too: round up.",
+    ),
     "no_linear": Slip(
         of="left out", change=without(_linear, (_PACKED, *_BESIDE)), says="Linear layers are left out. They count, too."
     ),

@@ -20,6 +20,7 @@ from labgrade.diagnosis.behaviour import (
     same_as,
 )
 from labgrade.diagnosis.called import Called, called_on, networks_for, noun
+from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.small_networks import networks
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 _FAILED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
-_CONSTANT = "constant"
 _TWICE = 2
 _RANDOM = (
     "The function gives other tensors each time that it is called with the same model and input. Something is drawn at "
@@ -230,7 +230,7 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         return None
     tried = len(found.called)
     if constant := _constant(found.called, trial.value, noun(trials).removesuffix("s")):
-        return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
+        return Diagnosis(causes=(CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
     for holds in (found.holds, *found.same, *found.alike) if found.holds is not None else ():
         try:

@@ -85,3 +85,19 @@ def test_an_output_that_lacks_the_plus_one():
     bounds = [str(total)] * 2
     answer = value("macs_slips", layers=["Conv2d", "Linear"], between=bounds)
     assert "no_plus_one" in [name for name, _ in answer["values"]]
+
+
+def test_a_file_of_weights_is_known_by_its_size_whatever_its_name(tmp_path):
+    known = {each["value"] for each in value("weight_bytes_tool_slips") if each["tools"] == ["torch.save"]}
+    for name in ("model.pth", "lab2-weights.pt", "w.pth"):
+        torch.save(LEAN.with_weights()[0].state_dict(), tmp_path / name)
+        assert (tmp_path / name).stat().st_size in known
+
+
+def test_a_tool_that_is_shown_one_sample_of_a_batch():
+    alone = Subject(model="micro/dilated", shape=(1, 3, 32, 40))
+    slips = QUANTITIES["macs_tool_slips"].load()
+    of_sample = {each["value"] for each in slips(alone) if "ptflops" in each["tools"]}
+    found = {each["value"]: each["says"] for each in slips(LEAN) if "ptflops" in each["tools"]}
+    assert of_sample <= found.keys()
+    assert any("of one sample" in found[each] and "otherwise" not in found[each] for each in of_sample)
