@@ -30,7 +30,7 @@ def _so_many(factor: Fraction, _: Any) -> Fraction:
 
 def _of_bits(bits: int, parts: Parts) -> Factors:
     """By how much the packed weights take more with other bits."""
-    counts = [packed(part.source.numel(), bits) if part.kind == _PACKED else part.count for part in parts]
+    counts = [_packed(part.source.numel(), bits) if part.kind == _PACKED else part.count for part in parts]
     return [Fraction(count, part.count) if part.count else 1 for count, part in zip(counts, parts, strict=True)]
 
 
@@ -108,12 +108,12 @@ def compressed_weight_bytes_slips(
     found = []
     for weight in weights_of(subject).values():
         beside = _FLOAT_BYTES * (len(weight) if kept == _SCALES else 2**bits)
-        found.append(Part(row="", count=packed(weight.numel(), bits), source=weight, kind=_PACKED))
+        found.append(Part(row="", count=_packed(weight.numel(), bits), source=weight, kind=_PACKED))
         found.append(Part(row="", count=beside, source=weight, kind=kept))
     wanted = WantedProducts(most=most, among=among, between=between)
     return with_pairs(Composition(library=_LIBRARY, make=lambda _: found), wanted)
 
 
-def packed(numbers: int, bits: int) -> int:
+def _packed(numbers: int, bits: int) -> int:
     """The bytes of so many numbers without gaps."""
     return -(-numbers * bits // _BITS)

@@ -112,6 +112,8 @@ def _products(
             differs = difference(made.parts(), right, scale=to_asked)
             if made.single:  # what differs is told of a sample, and the share is that of the whole
                 differs = replace(difference(made.parts(), of_sample, scale=to_asked), share=differs.share)
+            if made.single and scale / to_asked == whole.batch:  # which makes up for the batch: nobody can tell
+                continue
             value = made.total * scale
             in_macs = (asked, unit, scale) == _MACS_FOR_FLOPS and not made.single
             if (differs or in_macs) and value != wanted and value.denominator == 1:

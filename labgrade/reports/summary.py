@@ -163,10 +163,10 @@ def _few(words: Sequence[str]) -> str:
     return _listed([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
 
 
-def facts(verdict: Verdict, *, slips: bool = False) -> dict[str, str]:
-    """What staff see of a verdict, by its names; with `slips` also those that labgrade thought of, by their own names.
+def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict[str, str]:
+    """What staff see of a verdict, by its names; with `kinds` on which networks a function is right, in full.
 
-    Those are for programs, and for who asks how a verdict came about.
+    With `slips` also those that labgrade thought of, by names of its own: these are for programs.
     """
     found = dict(verdict.facts)
     if verdict.fits:
@@ -175,13 +175,13 @@ def facts(verdict: Verdict, *, slips: bool = False) -> dict[str, str]:
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
-    if seen and slips:
+    if seen and (kinds or slips):
         for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)):
             if _few(words) != _listed(words):
                 found[name] = _listed(words)
-        if seen.fits:
+        if slips and seen.fits:
             found["may be"] = " / ".join(seen.fits)
-        if seen.refuted:
+        if slips and seen.refuted:
             found["is not"] = ", ".join(seen.refuted)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
 
