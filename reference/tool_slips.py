@@ -110,7 +110,7 @@ def _products(
                 continue
             to_asked = _ONE if asked == tool.unit else _HALF if asked == MACS else _TWO
             differs = difference(made.parts(), right, scale=to_asked)
-            if made.single:  # what differs is told of a sample, and the share is that of the whole
+            if made.single:  # what differs is said of a sample, and the share is that of the whole
                 differs = replace(difference(made.parts(), of_sample, scale=to_asked), share=differs.share)
             if made.single and scale / to_asked == whole.batch:  # which makes up for the batch: nobody can tell
                 continue
