@@ -118,7 +118,8 @@ def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
 def hint(verdict: Verdict) -> str:
     """What may help, in words for the student."""
     seen = diagnosed(verdict.diagnosis) if verdict.diagnosis else ""
-    return "; ".join(filter(None, (seen, verdict.hint, *verdict.suggestions)))
+    whole = " ".join(filter(None, (seen, verdict.hint)))  # what was seen ends as a sentence
+    return "; ".join(filter(None, (whole, *verdict.suggestions)))
 
 
 def cause(verdict: Verdict) -> str:

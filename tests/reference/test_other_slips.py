@@ -101,3 +101,13 @@ def test_a_tool_that_is_shown_one_sample_of_a_batch():
     found = {each["value"]: each["says"] for each in slips(LEAN) if "ptflops" in each["tools"]}
     assert of_sample <= found.keys()
     assert any("of one sample" in found[each] and "otherwise" not in found[each] for each in of_sample)
+
+
+def test_all_of_a_state_dict_has_a_value_where_it_holds_no_more_than_buffers():
+    """So that a function that counts no buffers is not told of it."""
+    module = LEAN.with_weights()[0]
+    held = sum(each.numel() for each in [*module.parameters(), *module.buffers()])
+    assert value("parameters_slips", among=["state"])["values"] == [["state", held]]
+    assert "state" not in dict(value("parameters_slips")["values"])  # which `buffers` says
+    tied = Subject(model="micro/tied", shape=(1, 3, 32, 32))
+    assert "state" in dict(QUANTITIES["parameters_slips"].load()(tied)["values"])
