@@ -140,6 +140,8 @@ def test_of_two_long_texts_that_part_is_shown_in_which_they_differ():
 class FakeTrials:
     """Calls a function on numbers in the test's own process: right is three times the number, and one."""
 
+    task = SimpleNamespace(subject=None)
+
     check = SimpleNamespace(expected=None, also_right=())
     quantities = kind = value_of = None
     others = ()
