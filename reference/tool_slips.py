@@ -24,6 +24,7 @@ from ._tools.table import FLOPS, MACS, TOOLS, counted
 if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
 
+Names = list[str] | None
 _NAMES = range(1, 21)  # characters of a file's name
 _OF_FILE = (
     "This is the size of a file that torch.save writes of the state_dict. Buffers, names and the archive around the "
@@ -43,22 +44,14 @@ _UNITS = {
 
 
 def macs_tool_slips(
-    subject: CountedSubject,
-    *,
-    layers: list[str] | None = None,
-    bias: bool = False,
-    per: Literal["batch", "sample"] = "batch",
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False, per: Literal["batch", "sample"] = "batch"
 ) -> list[dict[str, Any]]:
     """What tools print for `macs` where it is something else."""
     return _products(subject, MACS, layers=layers, bias=bias, per=per)
 
 
 def flops_tool_slips(
-    subject: CountedSubject,
-    *,
-    layers: list[str] | None = None,
-    bias: bool = False,
-    per: Literal["batch", "sample"] = "batch",
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False, per: Literal["batch", "sample"] = "batch"
 ) -> list[dict[str, Any]]:
     """What tools print for `flops` where it is something else."""
     return _products(subject, FLOPS, layers=layers, bias=bias, per=per)
@@ -77,7 +70,7 @@ def weight_bytes_tool_slips(subject: CountedSubject) -> list[dict[str, Any]]:
 
 
 def macs_by_layer_tool_slips(
-    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False
 ) -> list[dict[str, Any]]:
     """What tools print for `macs_by_layer`, in MACs or in FLOPs: a list of `rows`, and what is said of them."""
     whole = analyse(subject)
@@ -88,9 +81,7 @@ def macs_by_layer_tool_slips(
     return tables(whole, [each for each in found if each is not None], {MACS: _ONE, FLOPS: _HALF}, right)
 
 
-def _products(
-    subject: CountedSubject, asked: str, *, layers: list[str] | None, bias: bool, per: str
-) -> list[dict[str, Any]]:
+def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool, per: str) -> list[dict[str, Any]]:
     whole = analyse(subject)
     if per == "sample" and whole.batch > 1:
         return []

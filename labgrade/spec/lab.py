@@ -37,7 +37,11 @@ LATE: Schema = {
     "required": ["per_day"],
     "properties": {
         "per_day": {**_SHARE_WORD, "description": "Deducted for each day that has begun since the lab was due."},
-        "of": {"title": "of", "enum": ["points", "earned"], "description": "Of the lab's points, or of those earned."},
+        "of": {
+            "title": "of",
+            "enum": ["points", "earned"],
+            "description": "Of the lab's points, or of those earned.",
+        },
         "cap": {**_SHARE_WORD, "description": "Never more than this is deducted."},
         "after_cap": {
             "title": "after_cap",
@@ -47,7 +51,7 @@ LATE: Schema = {
         "grace": {
             "title": SPAN_LIKE,
             "pattern": r"^\d{1,5}(\.\d{1,2})? ?(min|minutes?|h|hours?|d|days?|weeks?)$",
-            "description": "As long after the lab was due, nothing is late.",
+            "description": "For so long after the deadline nothing is late.",
         },
     },
 }
@@ -65,7 +69,13 @@ COLLECT: Schema = {
         },
         "branch": {**_PART, "description": "The branch that counts; else the server's own choice."},
         "folder": {**_PART, "description": "The folder of the repository that holds this lab; else all of it."},
-        "template": {**_PART, "description": "The repository that students began from: nothing of it is theirs."},
+        "template": {**_PART, "description": "The repository that students began from; its commits are no work."},
+        "forge": {
+            "title": "forge",
+            "enum": ["gitlab", "github"],
+            "description": "The server's API is asked when branches were pushed to, and who else may read.",
+        },
+        "api": {**_PART, "description": "Where that API is, if not where repositories are: `https://git.example.edu`."},
         "document": {**_PART, "description": "A file of the repository that holds the link of the report."},
         "hosts": {
             "type": "array",
@@ -73,7 +83,7 @@ COLLECT: Schema = {
             "description": "The only hosts that links may name, and to which a download may be sent on.",
         },
         "local": {"type": "boolean", "description": "Links may lead into the local network."},
-        "download": {**_PART, "description": "Behind a link, what makes it one of Markdown: `/download`."},
+        "download": {**_PART, "description": "What is put behind a link to get Markdown: `/download`."},
     },
 }
 
@@ -90,8 +100,8 @@ WORDS = (
     Word(
         HIDDEN_POINTS,
         Kind({"title": HIDDEN_POINTS, "anyOf": [{"enum": [UNTOLD]}, POINTS.schema]}),
-        "`secret`: students are not told what hidden checks are worth, nor earned. In a kit: what the tasks are worth "
-        "that are not in it.",
+        "`secret`: students don't see what hidden checks are worth, or what they earned there. In a kit: what the "
+        "tasks are worth that it leaves out.",
     ),
     Word("install", TEXT, "The line by which students install labgrade."),
     Word("hand_in", ref("hand_in"), "How its tasks are handed in, unless one says."),

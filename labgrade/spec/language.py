@@ -1,7 +1,7 @@
 """The words of the spec language, each in one row of `WORDS`.
 
 The JSON Schema and what editors show, the plain part of the parser, what a verdict depends on, what students are given,
-and the tables of docs/spec-language.md come from these rows. A new word is a row here and a field of the same name.
+and docs/reference/words.md come from these rows. A new word is a row here and a field of the same name.
 """
 
 from __future__ import annotations
@@ -39,18 +39,15 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
 
 KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
-# Words of the language that are planned and not understood by this version; saying so beats "unknown key".
-RESERVED = ("fresh_inputs", "network", "generated", "from_answer")
-
 
 _SUBJECT = (
     Word("model", OTHERS, "A model of the zoo: `torchvision/resnet18`; as a file, `torchvision/resnet18.onnx`."),
-    Word("config", OTHERS, "In place of a model: plain data, such as layers and heads; a case changes what it names."),
+    Word("config", OTHERS, "In place of a model: plain data, such as layers and heads. A case changes what it names."),
     Word("file", kinds.FILE_BESIDE, "An ONNX file beside the spec."),
     Word(
         "handed_in",
         kinds.HANDED_IN,
-        "An ONNX file of the student's own, by a pattern: everything is computed of that file.",
+        "A pattern for the student's own ONNX file; everything is computed of that file.",
     ),
     Word("options", OTHERS, "Passed to the function that builds the model; `frozen` and `tiled` are labgrade's own."),
     Word("seed", SEED, "Draws the weights; 0 unless given."),
@@ -71,8 +68,8 @@ _CHECK = (
     Word(
         "measured",
         ref("quantity"),
-        "For an answer that is a file: `{quantity: NAME, with: {...}}`, computed of the student's file by "
-        "labgrade's code in a process of its own; the checker judges its value.",
+        "For an answer that is a file: `{quantity: NAME, with: {...}}` is computed of the student's file, in a process "
+        "of its own. The checker judges its value.",
     ),
     Word(
         "expected",
@@ -84,8 +81,8 @@ _CHECK = (
         "also_right",
         OTHERS,
         "Other conventions that are right, too: a list of `{value, says}`, or of `{with: {bias: true}, says}`, which "
-        "is the expected quantity with these changed. `of: [opset-11]` names the other file that a value is right of: "
-        "answers of one task that are right of different files wait for a person.",
+        "is the expected quantity with these conventions changed. `of: [opset-11]` says that a value is right of "
+        "another file; answers of one task that are right of different files wait for a person.",
     ),
     Word(
         "misconceptions",
@@ -97,8 +94,7 @@ _CHECK = (
     Word(
         "partly",
         OTHERS,
-        "Credit for a range of numbers, for what a single value can't say: `{when: {above, below, at_least, "
-        "at_most}, credit, says}`.",
+        "Credit for a range of numbers: `{when: {above, below, at_least, at_most}, credit, says}`.",
     ),
     Word(
         "by_hand",
@@ -110,25 +106,25 @@ _CHECK = (
     Word(
         "beside",
         OTHERS,
-        "With `by_hand`: what staff sees next to the text that was handed in, rows `{check: 2-1-4-macs.total}`: the "
-        "student's value and the right one of another task's check; or `{says: MACs, answer: macs, expected: ..., "
-        "model: ...}`, of the row's own subject if it names one.",
+        "With `by_hand`: what staff see next to the text. `{check: 2-1-4-macs.total}` shows the student's value and "
+        "the right one of another task's check; `{says: MACs, answer: macs, expected: ..., model: ...}` does so for an "
+        "answer, on a subject of its own if it names one.",
         for_staff=True,
     ),
     Word(
         "hidden",
         FLAG,
-        "Students are not shown its subject, verdict or output; they are told what hidden checks of a task are worth, "
-        "and after release what they earned there, unless `lab.yaml` says `hidden_points: secret`.",
+        "Students don't see its subject, verdict or output. They see what a task's hidden checks are worth, and after "
+        "release what they earned there, unless `lab.yaml` says `hidden_points: secret`.",
         for_people=True,
         for_staff=True,
     ),
-    Word("bonus", FLAG, "Points on top of the task's total; may be missing without harm.", for_people=True),
+    Word("bonus", FLAG, "Points on top of the task's total; a missing answer costs nothing.", for_people=True),
     Word(
         "reveal",
         FLAG,
-        "Of a value that is not right, the student's report shows the expected one, of a table each cell beside the "
-        "one that was handed in; not for hidden checks.",
+        "The student's report shows the expected value beside a wrong one, of a table cell by cell. Not for hidden "
+        "checks.",
         for_people=True,
     ),
     PICTURE,
@@ -142,23 +138,23 @@ _CHECK = (
     Word(
         "cases",
         OTHERS,
-        "Other subjects for the same check, one sub-check a row; what a row leaves out is inherited; points are "
-        "shared. Needs a form that can be computed again: `call`, or a `run` that is handed the subject.",
+        "Other subjects for the same check, one sub-check a row. A row inherits what it leaves out; points are shared. "
+        "Needs a form that can be computed again: `call`, or a `run` that is given the subject.",
         for_people=True,
     ),
     Word(
         "again",
         OTHERS,
-        "The same asked again, of other subjects: checks that inherit `answer`, `checker`, `measured`, `expected`, "
-        "`also_right` and `misconceptions`, but no value that is written down. A hidden one needs this check unless "
-        "it says `needs: []`.",
+        "Further checks of the same answer, on other subjects. They inherit `answer`, `checker`, `measured`, "
+        "`expected`, `also_right` and `misconceptions`, but no value that is written down. A hidden one needs this "
+        "check unless it says `needs: []`.",
         for_people=True,
     ),
     Word(
         "counterexample",
         OTHERS,
-        "`{among: cnn, tries: 100}`: in place of `cases`, random subjects; what is shown is the smallest network "
-        "on which the answer is wrong.",
+        "`{among: cnn, tries: 100}`: random subjects in place of `cases`. The student sees the smallest network on "
+        "which the answer is wrong.",
     ),
 )
 _ALONE = ("by_hand", "beside", "again", "picture")  # what is not asked again
@@ -176,8 +172,8 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word(
             "subject",
             ref("subject"),
-            "What is analysed: a model of the zoo, an ONNX file, one that students hand in, or a config. A task on "
-            "answers that need no model has none.",
+            "What is analysed: a model of the zoo, an ONNX file, a model that students hand in, or a config. A task "
+            "whose answers need no model has none.",
         ),
         Word(
             "answers",
@@ -195,8 +191,8 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word(
             "self_check",
             kinds.one_of("self_check", ("values",)),
-            "`values`: students are given what is right also where a value may be handed in as the answer. Else such a "
-            "check of a course's own quantity is not in a kit.",
+            "`values`: a kit carries the right value of a course's own quantity also where students may hand in a "
+            "value. Otherwise a kit leaves such a check out.",
             for_people=True,
         ),
         Word(
@@ -208,21 +204,21 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word(
             "environment",
             OTHERS,
-            "Before a student's code begins: `{variables: {TRITON_INTERPRET: '1'}, preload: [executorch.runtime]}`; "
-            "`lab.yaml` gives a lab's.",
+            "What is set up before a student's code begins: `{variables: {TRITON_INTERPRET: '1'}, preload: "
+            "[executorch.runtime]}`; `lab.yaml` gives a lab's.",
         ),
         Word(
             kinds.HIDDEN_POINTS,
             POINTS,
-            "What hidden checks are worth that are not in this file: `labgrade kit` writes it, so that students can "
-            "add up. `hidden_points: secret` in `lab.yaml` keeps it, and what was earned there, from them.",
+            "What the hidden checks are worth that a kit leaves out. `labgrade kit` writes it, unless `lab.yaml` says "
+            "`hidden_points: secret`.",
             for_people=True,
         ),
         Word(
             "packages",
             kinds.PACKAGES,
-            "What the task's quantities and its students need of pip, `[executorch]`; `lab.yaml` gives a lab's. Where "
-            "one is missing the task waits for a person, who reads how to install it; it costs nobody anything.",
+            "Packages of PyPI that the task needs: `[executorch]`; `lab.yaml` gives a lab's. If one is missing, the "
+            "task waits for a person, who reads how to install it. It costs no points.",
             for_people=True,
         ),
     ),
@@ -270,26 +266,26 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "What kind of value it is: count, bytes, number, text, shape, table, ...",
             required=True,
         ),
-        Word("from", OTHERS, "The ways of handing it in, first those that are judged first; else `hand_in` says them."),
+        Word("from", OTHERS, "The forms of handing it in, best first; else `hand_in` says them."),
         Word(
             "call",
             kinds.CALL,
-            "A function of the student's and what it is called with: `total_macs(model, input_size)`, in the file that "
-            "`hand_in` names as `code`, or `hw.py:total_macs(model, input_size)`.",
+            "A function of the student's and its arguments: `total_macs(model, input_size)` in the file that `hand_in` "
+            "names as `code`, or `hw.py:total_macs(model, input_size)`.",
         ),
         Word("entry", kinds.ENTRY, "Its name in answers.yaml and in what a program prints; the answer's unless given."),
         Word(
             "words",
             OTHERS,
-            "Behind which it stands in a text: `[Total MACs, MACs]`; by place where they differ, `{all: MACs, report: "
-            "[MACs, Total MACs]}`, of `output`, `report`, `program`, and `all` others.",
+            "The words before it in a text: `[Total MACs, MACs]`. Where they differ by place: `{report: [MACs, Total "
+            "MACs], all: MACs}`, of `output`, `report`, `program`, and `all` others.",
         ),
         Word("file", TEXT, "A file that is the answer, as it is handed in or as a program writes it: `layers.csv`."),
         Word("whole", kinds.PLACES, "The places that hold a table by itself, without words before it: `[report]`."),
         Word(
             "constant_is_fine",
             TEXT,
-            "Why no check calls it on another subject than the task's own, where a constant would be right, too.",
+            "Why a constant may be right, too: no check calls it on another subject than the task's own.",
             for_people=True,
         ),
     ),
@@ -337,15 +333,15 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     Counterexample: COUNTEREXAMPLE_WORDS,
     AnswerValue: (
         Word("answer", ID, "Another answer of the task: what the student handed in there.", required=True),
-        Word("take", kinds.TAKE, "What of its rows: the sum of a column, the name of the best, ..."),
+        Word("take", kinds.TAKE, "What is taken of its rows, such as `argmax` or `sum`; else the answer itself."),
         Word("of", TEXT, "The column that is summed up, or that is largest or smallest."),
-        Word("by", TEXT, "With argmax and argmin: the column that is given, over whose equal rows `of` is averaged."),
+        Word("by", TEXT, "With argmax and argmin: the column whose value is expected; `of` is a mean over its rows."),
     ),
     LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
     QuantityCall: (
         Word("quantity", OTHERS, "A function of reference/ by name: `labgrade list quantities`.", required=True),
         Word("with", kinds.CONVENTIONS, "The conventions: keyword-only parameters of the quantity."),
-        Word("times", kinds.WHOLE, "The number so many times, such as `times: 2`."),
+        Word("times", kinds.WHOLE, "A factor: `times: 2` is twice the value."),
         Word(
             "published",
             Kind({}),
@@ -389,9 +385,3 @@ def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
     if "measured" in data.get("picture", {}):  # by a quantity that a kit may not have, of data that it must not
         staff.add("picture")
     return {name: value for name, value in data.items() if name not in staff}
-
-
-def table(holder: type | str) -> str:
-    """The words as rows of a table in Markdown, as docs/spec-language.md has them."""
-    shown = ((f"{word.name}: true" if word.kind is FLAG else word.name, word.says) for word in WORDS[holder])
-    return "\n".join(f"| `{name}` | {says} |" for name, says in shown)

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers import forked
 from helpers.soak import soak
 from sybil.document import Document
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
@@ -35,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 INFO = re.compile(r'[ ]*(?P<language>\w*)(?:[ ]+title="(?P<title>[^"]+)")?[ ]*$\n?', re.MULTILINE)
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+IN_A_CHECKOUT = ("README", "get-started", "for-students")  # where their commands are run
 HEAVY = ("check", "compute", "counterexample", "grade", "kit", "regrade", "test", "validate")
 AROUND = {
     "id": "page",
@@ -70,14 +72,8 @@ def commands_at():
     """A `labgrade` and a `pytest` in a folder; where they grade or compute they borrow what the tests have started."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    for name, heavy, module in (("labgrade", HEAVY, "labgrade.cli"), ("pytest", ("--submission=all",), "pytest")):
-        script = Path(folder.name, name)
-        script.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path += {[str(ROOT / 'tests'), str(ROOT)]}\n"
-            f"if {{*sys.argv}} & {{*{heavy}}}:\n    from helpers import warm\n    warm.borrow()\n"
-            f"from {module} import main\nsys.exit(main())\n"
-        )
-        script.chmod(0o755)
+    forked.stand_in(folder.name, "labgrade", HEAVY)
+    forked.stand_in(folder.name, "pytest", ("--submission=all", "--submission=ada"))
     return folder.name
 
 
@@ -86,6 +82,7 @@ def run(command, folder):
         **os.environ,
         "COLUMNS": "80",
         "NO_COLOR": "1",
+        "LABGRADE": str(ROOT),
         "PATH": f"{commands_at()}:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     done = subprocess.run(
@@ -125,6 +122,8 @@ def wrong_yaml(text, folder):
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_the_examples_of_a_page_work(page, tmp_path):
+    for name in ("specs", "submissions") if page.stem in IN_A_CHECKOUT else ():
+        (tmp_path / name).symlink_to(ROOT / name)
     for language, title, text, line in blocks(page):
         where = f"{page.name}:{line}"
         if title:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 WHERE = "LABGRADE_TESTS_SERVERS"
+_COURSES = 3  # whose quantities a server shows, for each worker: it has one or two at a time
 
 
 def lend(config):
@@ -23,9 +24,25 @@ def lend(config):
     from labgrade.sandbox.runner import Runner
 
     runner = Runner()
+    workers = getattr(config.option, "numprocesses", None) or 1
+    runner._servers.__class__ = _few(_COURSES * (1 + workers))
     os.environ[WHERE] = str(runner.share())
     config.add_cleanup(runner.close)
     config.add_cleanup(Lines(runner).close)
+
+
+def _few(most):
+    """Servers that keep few of those that show the quantities of a test's own course: tests are done with them soon."""
+    from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
+
+    class Few(Servers):
+        def _start(self, kind):
+            others = [each for each in self._running if each not in {STUDENTS, LIGHT, READER, str(ROOT / "reference")}]
+            for each in others[:-most]:
+                self.drop(each)
+            return super()._start(kind)
+
+    return Few
 
 
 class Lines(threading.Thread):
@@ -91,14 +108,14 @@ def borrow():
     if WHERE not in os.environ:
         return
     from labgrade.run import grader
-    from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
+    from labgrade.sandbox.host.servers import Servers
     from labgrade.sandbox.runner import Runner
 
     class Lent(Servers):
         def _start(self, kind):
-            if kind in {STUDENTS, LIGHT, READER, str(ROOT / "reference")}:
+            if kind.isprintable() and not kind.startswith("alone:"):
                 return super()._start(kind)
-            return self._start_jailed(kind)  # it shows the quantities of a course of a test's own
+            return self._start_jailed(kind)  # it loads nothing, or begins with an environment of its own
 
     def borrowing(*, secret=(), torch_home=None, shared=None):
         if torch_home or shared or os.environ.get("LABGRADE_FRESH") == "1":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from helpers import small_course
+from helpers import forked, small_course
 
 from labgrade.ledger import read
 from labgrade.review import decisions
@@ -46,8 +46,7 @@ def filled(disk, pages):
 def said(course, *command):
     """The exit code of a command, and all that it says."""
     environment = {**os.environ, "LABGRADE_CACHE": str(course / "cache")}
-    whole = [sys.executable, "-m", "labgrade.cli", *map(str, command)]
-    done = subprocess.run(whole, check=False, capture_output=True, text=True, cwd=course, env=environment, timeout=300)
+    done = forked.run("labgrade", command, course, environment, borrows=True)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -117,6 +118,11 @@ def test_a_sample_of_another_lab_gets_the_verdicts_beside_it(name, long, tmp_pat
     assert graded(grader.grade(tasks, who), wanted) == wanted
 
 
+def searching_less(check):
+    search = check.counterexample
+    return check if search is None else replace(check, counterexample=replace(search, tries=6))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), [("exemplar", 1), ("outputs-only", 2), ("paper-only", 2)])
 def test_whatever_is_handed_in_is_read_in_one_job(name, most, tmp_path, grader, monkeypatch):
@@ -124,6 +130,7 @@ def test_whatever_is_handed_in_is_read_in_one_job(name, most, tmp_path, grader, 
     monkeypatch.setattr(grader.runner, "read", lambda request: jobs.append(request) or read(request))
     found = course.find(ROOT)
     tasks = [load.read(path, found) for path in sorted((found.specs / "acal-lab2").glob("2-1-*.yaml"))]
+    tasks = [replace(task, checks=tuple(map(searching_less, task.checks))) for task in tasks]
     (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
     grader.grade(tasks, who)
     assert len(jobs) <= most  # one more where a table is missing, which is looked for in all lines

@@ -12,16 +12,24 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from helpers.handed_in import read
 
+from labgrade.answers.reader.reader import Reader
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.spec import course, load
 from labgrade.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labgrade.core.task import Task
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -100,11 +108,12 @@ def graded(file: Path) -> list[Row]:
                     _SPEC.format(network=network, made=MADE.get(network, network), quantity=quantity, shape=shape)
                 )
         own = course.find(root)
-        with Grader(own) as grader, file.open() as table:
-            return [_graded(row, root / f"row{at}", own, grader) for at, row in enumerate(csv.DictReader(table))]
+        with Grader(own, reader=Reader(None)) as grader, file.open() as table:  # what is read is our own
+            read_task = cache(lambda network, quantity: load.read(root / f"specs/tools/{network}-{quantity}.yaml", own))
+            return [_graded(row, root / f"row{at}", read_task, grader) for at, row in enumerate(csv.DictReader(table))]
 
 
-def _graded(row: dict[str, str], who: Path, own: course.Course, grader: Grader) -> Row:
+def _graded(row: dict[str, str], who: Path, read_task: Callable[[str, str], Task], grader: Grader) -> Row:
     network, quantity = row["network"], QUANTITIES.get(row["quantity"], "")
     try:
         printed, right = int(float(row["printed"])), int(float(row["right"]))
@@ -112,7 +121,7 @@ def _graded(row: dict[str, str], who: Path, own: course.Course, grader: Grader) 
         printed = right = 0
     verdict = None
     if network in INPUTS and quantity:
-        task = load.read(own.root / "specs" / "tools" / f"{network}-{quantity}.yaml", own)
+        task = read_task(network, quantity)
         who.mkdir()
         (who / "answers.yaml").write_text(f"{task.id}: {{total: {printed}}}\n")
         verdict = TaskGrading(grader, task, read(who, who.name)).graded("total").verdict

@@ -1,11 +1,11 @@
 """The tools are run, not remembered: on networks drawn at random each prints what labgrade says that it prints.
 
 Those that come with torch, and torchinfo, run always; others where they are installed in the version whose rules are
-known, such as in an environment of their own (`LABGRADE_TOOLS`, see docs/testing.md). A soak tries more networks.
+known, such as in an environment of their own (`LABGRADE_TOOLS`, see tests/README.md). A soak tries more networks.
 """
 
 import os
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from soak.random_networks import Drawn
@@ -31,9 +31,9 @@ def drawn(seed):
 
 def regenerated(name, unit, seed):
     """What labgrade says that a tool prints, in each of its ways; nothing where it says nothing."""
-    subject, trace, *_ = drawn(seed)
+    _, trace, *_ = drawn(seed)
     tools = [each for each in table.TOOLS if (each.name, each.unit.lower()) == (name, unit)]
-    found = [table.counted(each, trace, partial(analyse, subject, batch=1)) for each in tools]
+    found = [table.counted(each, trace) for each in tools]
     return {each.total for each in found if each is not None}
 
 

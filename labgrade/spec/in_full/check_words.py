@@ -21,7 +21,7 @@ PICTURE_WORDS = (
 PICTURE = Word(
     "picture",
     OTHERS,
-    "What pages draw of the answer: `{x: n, y: gflops}`, two columns as points, with roofs if they are said; or "
+    "What pages draw of the answer: `{x: n, y: gflops}`, two columns as points, with roofs if you give them; or "
     "`{step: 1}`, how many of its numbers lie where. A table that is not right is drawn as bars without this.",
 )
 COUNTEREXAMPLE_WORDS = (

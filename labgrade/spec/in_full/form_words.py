@@ -51,12 +51,10 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
     "hand_in": (
         Word("code", kinds.CODE, "The file that holds the functions: `hw2_1.py`."),
         _NOTEBOOKS,
-        Word("entries", kinds.ENTRY, "Under which path answers.yaml has the answers: `<number>`."),
+        Word("entries", kinds.ENTRY, "The path of the answers in answers.yaml: `<number>`."),
         Word("output", TEXT, "The text file that holds the answers, handed in or written by a program."),
         Word("report", kinds.REPORTS, "Where the report has them: `under <number>`, or a list of places."),
-        Word(
-            "program", OTHERS, "A program that prints or writes them, or a list of programs: what stands behind `run`."
-        ),
+        Word("program", OTHERS, "A program that prints or writes them, or a list of programs, each as under `run`."),
     ),
     CallForm: (
         Word(
