@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.results import Submission
 from labgrade.diagnosis.behaviour import explore
+from labgrade.diagnosis.called import called_on
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.repair.repairs import Repairs
-from labgrade.diagnosis.small_networks import called_on
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 

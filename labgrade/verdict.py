@@ -94,7 +94,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a student's function does, found out by calling it on `tried` small networks.
+    """What a student's function does, found out by calling it on `tried` small networks, or what else `on` says.
 
     `causes` are the names of the slips that it follows on all of them, `says` a sentence for each that makes the answer
     wrong: cause and remedy; those `elsewhere` make it wrong for other networks. `convention` is what it counts
@@ -115,6 +115,7 @@ class Diagnosis:
     wrong_on: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()
     fits: tuple[str, ...] = ()
+    on: str = "networks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

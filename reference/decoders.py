@@ -291,6 +291,17 @@ def lora_parameters_of_one_factor(config: Config) -> int:
     return int(config["layers"] * config["rank"] * sum(shapes[name][0] for name in config["targets"]))
 
 
+def lora_parameters_of_square_matrices(config: Config) -> int:
+    """LoRA's parameters, with matrices of width x width.
+
+    Slip of: lora_parameters
+    Hint: Each matrix is taken to be width x width. Queries, keys and values have heads x head_dim or kv_heads x
+        head_dim outputs, and the feed-forward part has ff.
+    Credit: 0.4
+    """
+    return int(config["layers"] * config["rank"] * 2 * config["width"] * len(config["targets"]))
+
+
 def lora_target_parameters(config: Config) -> int:
     """The parameters of the matrices that LoRA adapts.
 

@@ -140,6 +140,25 @@ def quantised_integers_in_steps(
     return _each(subject, per, lambda weight: _whole(weight, bits, scheme, less=0))
 
 
+def quantised_integers_of_full_range(
+    subject: CountedSubject,
+    *,
+    bits: int = 8,
+    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
+    per: Literal["tensor", "channel"] = "tensor",
+) -> Weights | None:
+    """With the lowest number that the bits have, and the range divided by 2**(bits-1).
+
+    Slip of: quantised_integers
+    Hint: The largest magnitude is divided by 2**(bits - 1), so that the numbers begin at -2**(bits - 1). The symmetric
+    scheme divides it by 2**(bits - 1) - 1 and has as many numbers below 0 as above.
+    Credit: 0.6
+    """
+    if scheme == "asymmetric":
+        return None
+    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, less=0, lowest=-(2 ** (bits - 1))))
+
+
 def quantised_integers_dequantised(
     subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
@@ -240,12 +259,13 @@ def _whole(
     rule: Callable[[torch.Tensor], torch.Tensor] = _nearest,
     less: int = 1,
     moved: bool = True,
+    lowest: int | None = None,
 ) -> torch.Tensor:
     scale, zero = _range(weight, bits, scheme, less=less)
     if not scale:
         return weight * 0
     low, high = (-(2 ** (bits - 1) - 1), 2 ** (bits - 1) - 1) if scheme == "symmetric" else (-zero, 2**bits - 1 - zero)
-    return rule(weight / scale).clamp(low, high) + (zero if moved else 0)
+    return rule(weight / scale).clamp(low if lowest is None else lowest, high) + (zero if moved else 0)
 
 
 def _back(weight: torch.Tensor, bits: int, scheme: str) -> torch.Tensor:

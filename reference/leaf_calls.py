@@ -66,6 +66,28 @@ def leaf_calls_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
     return [{**row, "input": [-1, *row["input"][1:]], "output": [-1, *row["output"][1:]]} for row in rows]
 
 
+def leaf_calls_of_weights(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with the numbers of `weight` alone as parameters.
+
+    Slip of: leaf_calls
+    Hint: The biases are missing in the parameters. Convolutions, linear layers and batch norms may have a bias beside
+    their weight: add up numel() over module.parameters().
+    Credit: 0.6
+    """
+    return _table(subject, containers=False, only=("weight",))
+
+
+def leaf_calls_with_buffers(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with buffers among the parameters.
+
+    Slip of: leaf_calls
+    Hint: Buffers are counted: the running statistics of a batch norm are state, no parameters. Add up numel() over
+    module.parameters().
+    Credit: 0.6
+    """
+    return _table(subject, containers=False, buffers=True)
+
+
 def in_place_modules(subject: CountedSubject) -> int:
     """How many modules of a network are set to write into their input (`inplace=True`)."""
     module, _ = subject.on_meta()
@@ -108,7 +130,9 @@ def _in_place(module: nn.Module) -> bool:
     return getattr(module, "inplace", False) is True
 
 
-def _table(subject: CountedSubject, *, containers: bool) -> list[dict[str, Any]]:
+def _table(
+    subject: CountedSubject, *, containers: bool, only: tuple[str, ...] = (), buffers: bool = False
+) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     times: Counter[str] = Counter()
     for module, name, given, made in _calls(subject):
@@ -117,7 +141,8 @@ def _table(subject: CountedSubject, *, containers: bool) -> list[dict[str, Any]]
             continue
         times[name] += 1
         dotted = name if times[name] == 1 else f"{name}#{times[name]}"
-        parameters = sum(each.numel() for each in module.parameters(recurse=leaf))
+        parameters = sum(p.numel() for n, p in module.named_parameters(recurse=leaf) if not only or n in only)
+        parameters += sum(each.numel() for each in module.buffers(recurse=leaf)) if buffers else 0
         row = {"type": type(module).__name__, "input": given, "output": made, "parameters": parameters}
         row["also_named"] = ["", dotted]
         rows.append({**row, **_named(row, len(rows) + 1)})

@@ -237,6 +237,18 @@ def attainable_of_all_bytes(config: Config) -> float:
     )
 
 
+def attainable_of_all_memories_as_one(config: Config) -> float:
+    """With all bytes over the sum of the bandwidths.
+
+    Slip of: attainable
+    Hint: The memories are taken for one: their bytes are added up, and so are their bandwidths. Each memory has a roof
+    of its own.
+    Credit: 0.4
+    """
+    bandwidth, moved = sum(config["bandwidth"].values()), sum(config["bytes"].values())
+    return float(min(config["peak"], bandwidth * config["flops"] / moved))
+
+
 def roof_of_the_slowest_memory(config: Config) -> str:
     """The memory with the least bandwidth.
 

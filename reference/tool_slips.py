@@ -6,6 +6,7 @@ and how much of the work is right (`share`, from 0 to 1). None of the numbers is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
 
 Names = list[str] | None
+_NAMES = range(1, 21)  # characters of a file's name
+_OF_FILE = (
+    "This is the size of a file that torch.save writes of the state_dict. Buffers, names and the archive around the "
+    "weights are in it: add up numel() * element_size() of the parameters."
+)
 _TWO, _HALF, _ONE = Fraction(2), Fraction(1, 2), Fraction(1)
 _MACS_FOR_FLOPS = (FLOPS, MACS, _ONE)
 _UNITS = {
@@ -59,8 +65,8 @@ def parameters_tool_slips(
 
 
 def weight_bytes_tool_slips(subject: CountedSubject) -> list[dict[str, Any]]:
-    """What tools print for `weight_bytes`: four for each parameter that they see."""
-    return _parameters(subject, 4)
+    """What tools print for `weight_bytes`: four for each parameter that they see; and the size of a file of them."""
+    return [*_parameters(subject, 4), *_files(subject)]
 
 
 def macs_by_layer_tool_slips(
@@ -82,17 +88,26 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
     if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
         return []  # what tools see of TorchScript, or of vmap, nobody here knows
     right = nets.right(Net(whole), layers=layers, bias=bias, each=2 if asked == FLOPS else 1)
+    sample = analyse(subject, batch=1) if whole.batch > 1 else whole
+    of_sample = nets.right(Net(sample), layers=layers, bias=bias, each=2 if asked == FLOPS else 1)
     wanted = sum(each.count for each in right)
     found = []
-    for tool in TOOLS:
-        made = counted(tool, whole, partial(analyse, subject, batch=1))
+    # A student may show a tool one sample, whatever the task's batch is.
+    alone = [replace(tool, one=True) for tool in TOOLS if not tool.one] if whole.batch > 1 else []
+    for tool in (*TOOLS, *alone):
+        made = counted(tool, whole, lambda: sample)
         for (of, unit, scale), how in _UNITS.items():
             if made is None or of != asked or unit != tool.unit:
                 continue
             to_asked = _ONE if asked == tool.unit else _HALF if asked == MACS else _TWO
             differs = difference(made.parts(), right, scale=to_asked)
+            if made.single:  # what differs is said of a sample, and the share is that of the whole
+                differs = replace(difference(made.parts(), of_sample, scale=to_asked), share=differs.share)
+            if made.single and scale / to_asked == whole.batch:  # which makes up for the batch: nobody can tell
+                continue
             value = made.total * scale
-            if (differs or (asked, unit, scale) == _MACS_FOR_FLOPS) and value != wanted and value.denominator == 1:
+            in_macs = (asked, unit, scale) == _MACS_FOR_FLOPS and not made.single
+            if (differs or in_macs) and value != wanted and value.denominator == 1:
                 found.append(Found(tool=tool.name, how=how, value=int(value), differs=differs, note=made.note))
     return numbers(found, asked)
 
@@ -109,3 +124,44 @@ def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
         if value != sum(piece.count for piece in right):
             found.append(Found(tool=name, how="", value=value * each, differs=difference(made, right)))
     return numbers(found, "parameters")
+
+
+def _files(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The sizes of files that torch.save writes of a state_dict, by the length of its name, which each part bears."""
+    import tempfile
+    from pathlib import Path
+
+    import torch
+
+    module, _ = subject.with_weights()
+    held, sizes = module.state_dict(), set()
+    own = sum(each.nbytes for each in module.parameters())
+    with tempfile.TemporaryDirectory(prefix="labgrade-size-") as folder, torch.serialization.skip_data():
+        for length in _NAMES:
+            file = Path(folder) / f"{'n' * length}.pth"
+            torch.save(held, file)
+            sizes.add(file.stat().st_size)
+            file.unlink()
+    share = float(Fraction(own, max(own, *sizes)))
+    return [
+        {"value": size, "tools": ["torch.save"], "says": _OF_FILE, "amounts": _OF_FILE, "share": share}
+        for size in sorted(sizes)
+    ]
+
+
+def saved_file_bytes(subject: CountedSubject) -> int:
+    """The bytes of what torch.save writes of the state_dict into a buffer.
+
+    Slip of: weight_bytes
+    Hint: This is the size of what torch.save writes. Buffers, names and the archive around the weights are in it: add
+    up numel() * element_size() of the parameters.
+    Credit: 0.4
+    """
+    import io
+
+    import torch
+
+    module, _ = subject.with_weights()
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    return file.getbuffer().nbytes

@@ -101,7 +101,7 @@ def _tell(page: Page, who: str, story: Story) -> None:
     place = f"  {' '.join(story.place[1:])}"
     page.line(("submission ", "dim"), (who + place, "bold"), right=(worth(graded), "bold"), hang=11, gutter=page.gutter)
     page.rule()
-    found = facts(verdict, slips=True)
+    found = facts(verdict, kinds=True)
     rows = [
         ("answer: ", found.pop("got", "")),
         ("from: ", graded.answer_from),

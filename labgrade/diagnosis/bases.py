@@ -1,7 +1,8 @@
 """What hypotheses about a wrong answer start from, and what slips make of it.
 
 A quantity has slips where a function `<quantity>_slips` stands beside it, or where `<quantity>_by_layer` gives its
-rows: a sum over layers can be wrong in the ways of all sums over layers (`by_layer_slips`).
+rows: a sum over layers can be wrong in the ways of all sums over layers (`by_layer_slips`). One of a config has a
+formula, which can be wrong in the ways of all formulas (`formula_slips`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.diagnosis.explain import companion
+from labgrade.spec.in_full import slips
 from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
@@ -20,21 +22,33 @@ if TYPE_CHECKING:
     from labgrade.core.task import Check, Plain
     from labgrade.spec.registry import Registry
 
-_ROWS = "by_layer" + SLIPS
+_ROWS, _FORMULA = "by_layer" + SLIPS, "formula" + SLIPS
+_MOST_SLIPS, _MOST_OF_FORMULA = 3, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What is right, or right by another convention. `rows` gives it by layer where it has no slips of its own."""
+    """What is right, or right by another convention. `rows` gives it by layer where it has no slips of its own.
+
+    `formula`: of a quantity of a config, where it is and what is known of it.
+    """
 
     call: QuantityCall
     says: str = ""
     rows: QuantityCall | None = None
+    formula: Mapping[str, Plain] | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """The names of what is computed for it."""
+        if self.formula is not None:
+            return (_FORMULA,)
         return (self.call.quantity + SLIPS,) if self.rows is None else (self.rows.quantity, _ROWS)
+
+    @property
+    def most(self) -> int:
+        """How many slips at once are looked for: any formula can go wrong in hundreds of ways."""
+        return _MOST_SLIPS if self.formula is None else _MOST_OF_FORMULA
 
 
 def bases_of(check: Check, quantities: Registry) -> list[Base]:
@@ -49,7 +63,20 @@ def bases_of(check: Check, quantities: Registry) -> list[Base]:
                 found.append(Base(call=source, says=says))
             elif rows is not None:
                 found.append(Base(call=source, says=says, rows=rows))
+            elif (formula := _formula(source, quantities)) is not None:
+                found.append(Base(call=source, says=says, formula=formula))
     return found
+
+
+def _formula(source: QuantityCall, quantities: Registry) -> Mapping[str, Plain] | None:
+    """Where the formula of a quantity of a config is; None where it is of something else, or has conventions."""
+    entry = quantities.entries.get(source.quantity)
+    if entry is None or _FORMULA not in quantities.entries or source.parameters or entry.takes[:1] != (CONFIG,):
+        return None
+    known: dict[str, Plain] = {
+        each.name: each.slip.hint for each in slips.known(quantities.entries, entry.name) if each.slip is not None
+    }
+    return {"file": str(entry.file), "of": entry.name, "known": known, "digest": entry.source_digest()}
 
 
 def slipped(
@@ -63,6 +90,11 @@ def slipped(
     Raises:
         FaultError: it can't be computed.
     """
+    if base.formula is not None:
+        options: dict[str, Plain] = {**base.formula, CONFIG: dict(subject.options)}
+        of = SubjectSpec(model=CONFIG, options=options, input=InputSpec(shape=()), passing=True)
+        made: Any = value_of(QuantityCall(quantity=_FORMULA, parameters=dict(asked)), of)
+        return dict(made)
     if base.rows is None:
         parameters = {**base.call.parameters, **asked}
         call = replace(base.call, quantity=base.call.quantity + SLIPS, parameters=parameters, published=None)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
+from labgrade.diagnosis.called import Called, further
 from labgrade.diagnosis.fitting import OTHER_INPUTS, explains, fits, is_of_input, leaves_open
-from labgrade.diagnosis.small_networks import Called, more
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
     `but`: the words of the `others`, networks on which the function does something else besides. `alike`: hypotheses of
-    other words that come to the same wherever that was tried. `same`: those of the same words, of which another may
-    give the value of the task's own subject.
+    other words that come to the same wherever that was tried. `same`: those of the same words, or beside a
+    misconception, of which another may give the value of the task's own subject.
     """
 
     called: Sequence[Called]
@@ -139,7 +139,7 @@ class _Search:
         simplest = self._in_other_words(_simplest(self._standing()))
         fuller = len(known) == 1 and [each for each in simplest if self._says_more(each, known[0])]
         if len(known) == 1 and not fuller and all(each.size[0] >= 1 for each in simplest):
-            self._found.holds = known[0]
+            self._found.holds, self._found.same = known[0], simplest
         elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(fuller or simplest)):
             self._found.holds = apart
             self._found.same = self._same.get(self._worded(apart), ())
@@ -176,8 +176,7 @@ class _Search:
         Slips may make up for each other: both of two images left out is the same as each of them left out.
         """
         left = list(rivals)
-        subject = self._trials.task.subject
-        for network in more(as_files=subject is not None and subject.is_onnx):
+        for network in further(self._trials):
             if len(left) == 1:
                 break
             said = [self._said(each, network) for each in left]
@@ -188,7 +187,10 @@ class _Search:
                 called = Called(network=network, trial=trials[0])
                 self._found.called = [*self._found.called, called]
                 left = [each for each in left if matters_on(self._trials, each, called.trial, network.subject)]
-        if not left or len(left) > _MOST_ALIKE or any(each.base != left[0].base for each in left):
+        if not left or any(each.base != left[0].base for each in left):
+            return None
+        left = _likeliest(left) if left[0].base.formula is not None else left
+        if not 0 < len(left) <= _MOST_ALIKE:
             return None
         self._found.alike = left[1:]
         return left[0]
@@ -233,7 +235,8 @@ class _Search:
         """What is left of the hypotheses; products of more slips only where nothing simpler is, of no base."""
         table = not isinstance(self._order[0].trial.value, Number)
         for most in range(1, (_MOST_IN_TABLES if table else _MOST_SLIPS) + 1):
-            left = [each for base in _bases(self._trials) for each in self._tested(base, most)]
+            bases = [each for each in _bases(self._trials) if most <= each.most]
+            left = [each for base in bases for each in self._tested(base, most)]
             if left:
                 return left
         return []
@@ -359,6 +362,18 @@ def _follows(trial: Trial, source: QuantityCall) -> bool:
         return False
     table = trial.expect(source)
     return explains(trial, table) and not (leaves_open(trial, table))
+
+
+def _likeliest(left: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """The hypotheses with most slips that are known of the quantity; none where they have nothing in common.
+
+    A formula goes wrong in hundreds of ways, of which two may come to what two others do.
+    """
+    known = (left[0].base.formula or {}).get("known")
+    counts = [sum(slip in known for slip in each.slips) if isinstance(known, dict) else 0 for each in left]
+    found = [each for each, count in zip(left, counts, strict=True) if count == max(counts)]
+    in_one = all(len(set(each.slips) - set(found[0].slips)) <= 1 for each in found)
+    return found if in_one else []
 
 
 def _simplest(standing: Sequence[Hypothesis]) -> list[Hypothesis]:

@@ -19,9 +19,11 @@ from labgrade.diagnosis.behaviour import (
     matters_on,
     same_as,
 )
+from labgrade.diagnosis.called import Called, called_on, networks_for, noun
+from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
-from labgrade.diagnosis.small_networks import Called, called_on, networks, networks_for
+from labgrade.diagnosis.small_networks import networks
 from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 _FAILED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
-_CONSTANT = "constant"
 _TWICE = 2
 _RANDOM = (
     "The function gives other tensors each time that it is called with the same model and input. Something is drawn at "
@@ -71,6 +72,7 @@ class Diagnoser:
         if behaviour is None:
             return _named_otherwise(trial, item) or _drawn(trials, verdict) or self._repaired(trials, item, trial)
         found = _diagnosis(trials, behaviour, trial, item)
+        found = replace(found, on=noun(trials)) if found is not None else None
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
         if (chance or not known) and (found is None or not found.causes):
@@ -149,7 +151,7 @@ class Diagnoser:
             subject, trial = found.smallest
             if not gives(trials, behaviour.holds, trial, subject):
                 return verdict
-        holds = _holding(behaviour, behaviour.holds, behaviour.holds.slips)
+        holds = replace(_holding(behaviour, behaviour.holds, behaviour.holds.slips), on=noun(trials))
         return replace(verdict, diagnosis=self._in_words_of(check, holds))
 
     def _behaviour(self, trials: Trials, here: Value | None = None) -> Behaviour | None:
@@ -164,7 +166,7 @@ class Diagnoser:
         if key not in self._known:
             try:
                 called = called_on(trials)
-                constant = isinstance(here, Number) and here.value and _constant(called, here)
+                constant = isinstance(here, Number) and here.value and _constant(called, here, noun(trials))
                 self._known[key] = check, Behaviour(called=called) if constant else explore(trials, called)
             except FaultError:  # then there is one explanation less, and the verdict is what it was
                 self._known[key] = check, None
@@ -227,10 +229,10 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if not wrong or item.subject is None:
         return None
     tried = len(found.called)
-    if constant := _constant(found.called, trial.value):
-        return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
+    if constant := _constant(found.called, trial.value, noun(trials).removesuffix("s")):
+        return Diagnosis(causes=(CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
-    for holds in (found.holds, *found.same) if found.holds is not None else ():
+    for holds in (found.holds, *found.same, *found.alike) if found.holds is not None else ():
         try:
             here = matters_on(trials, holds, trial, item.subject)
         except FaultError:
@@ -238,7 +240,9 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         if here is not None:
             known = [each for each in item.check.misconceptions if each.says == trial.verdict.hint]
             alike = bool(known) and not holds.says and same_as(trials, replace(holds, slips=here), found.called, known)
-            return _holding(found, holds, here, trial.verdict.hint if alike else "")
+            # What the task's own subject refutes is no alternative.
+            left = found if holds is found.holds else replace(found, holds=holds, alike=())
+            return _holding(left, holds, here, trial.verdict.hint if alike else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
@@ -279,10 +283,10 @@ def _or(found: Behaviour, slip: str) -> str:
     own = found.holds.slips if found.holds is not None else ()
     others = [set(each.slips) - set(own) for each in found.alike if set(own) - set(each.slips) == {slip}]
     said = dict.fromkeys(found.says[name] for (name,) in (each for each in others if len(each) == 1))
-    return " Or, which gives the same on all of these networks: ".join((found.says[slip], *said))
+    return " Or, which gives the same wherever that was tried: ".join((found.says[slip], *said))
 
 
-def _constant(called: Sequence[Called], here: Value | None) -> str:
+def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str:
     """That the function gives one value whatever it is given, where it does: on the task's own subject, too."""
     values = [here, *(each.trial.value for each in called)]
     expected = [each.trial.expected for each in called]
@@ -296,13 +300,13 @@ def _constant(called: Sequence[Called], here: Value | None) -> str:
         )
     if value == 0:
         return (
-            "The function gives 0 for every network: nothing of what it is given is counted. Look at what your "
+            f"The function gives 0 for every {each_is}: nothing of what it is given is counted. Look at what your "
             "condition lets through, and at whether an earlier call changed the model."
         )
     shown = f" ({show(value)})" if value is not None else ""
     return (
-        f"The function gives the same value{shown} for every network: what it is given makes no difference. Compute it "
-        "from the arguments, not from a model or a size of your own."
+        f"The function gives the same value{shown} for every {each_is}: what it is given makes no difference. Compute "
+        "it from the arguments, not from a model or a size of your own."
     )
 
 

@@ -10,9 +10,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import FaultError
-from labgrade.core.task import InputSpec, QuantityCall, SubjectSpec, TableOfType, TableType
-from labgrade.diagnosis.counterexample import wrong
+from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.diagnosis.random_layers import (
     Attention,
     Branches,
@@ -32,7 +30,6 @@ from labgrade.subjects.networks import GENERATED, flat
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from labgrade.diagnosis.probe import Trial, Trials
     from labgrade.diagnosis.random_layers import Shape, Wish
 
 
@@ -58,9 +55,8 @@ class _Wished:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-_AGAIN = "a layer that is called twice"
+AGAIN = "a layer that is called twice"
 _MORE, _HALF = 10, 0.5
-_MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
 _CONV, _LINEAR = Conv(kernel=(3, 3), times=4), Linear(outputs=5, flatten=True)
 _RELU, _NORM = Plain(kind="ReLU"), Plain(kind="BatchNorm2d")
 _PLAIN = "plain convolutions and linear layers"
@@ -95,7 +91,7 @@ _IMAGES = (
         wishes=(_CONV, PoolLayer(kernel=3, stride=2, ceil_mode=True), Conv(kernel=(2, 2), times=3), _LINEAR),
         shape=(1, 3, 10, 10),
     ),
-    _Wished(words=_AGAIN, wishes=(_CONV, Twice(conv=Conv(kernel=(3, 3))), _LINEAR)),
+    _Wished(words=AGAIN, wishes=(_CONV, Twice(conv=Conv(kernel=(3, 3))), _LINEAR)),
     _Wished(
         words="branches",
         wishes=(
@@ -276,73 +272,3 @@ def _network(wished: _Wished, *, as_files: bool, frozen: bool = False) -> SmallN
     subject = SubjectSpec(model=model, input=InputSpec(shape=wished.shape), options=options, passing=True)
     words = "frozen layers" if frozen and wished.words else wished.words
     return SmallNetwork(subject=subject, words=words, rank=len(str(steps)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
-    """A network with what came of calling the function on it."""
-
-    network: SmallNetwork
-    trial: Trial
-
-    @property
-    def right(self) -> bool:
-        """Whether the value is right there."""
-        return not wrong(self.trial)
-
-    @property
-    def convention(self) -> str:
-        """By which other convention it is right, where it is."""
-        reason = self.trial.verdict.reason
-        return reason if reason.startswith("right: ") else ""
-
-
-def networks_for(trials: Trials) -> list[SmallNetwork]:
-    """The networks on which a check's function is called: those of which what is expected can be computed."""
-    expected = trials.check.expected
-    assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
-    subject = trials.task.subject
-    waiting = list(
-        networks(
-            as_files=subject is not None and subject.is_onnx,
-            of_all="layers" not in expected.parameters,
-            # Tools differ on the rows of what attends.
-            attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
-        )
-    )
-    waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
-    if isinstance(trials.kind, TableOfType):  # by name, which has no room for a second run
-        waiting = [each for each in waiting if each.words != _AGAIN and "twice" not in str(each.subject.options)]
-    return waiting
-
-
-def called_on(trials: Trials) -> list[Called]:
-    """The function's values, in as few processes as it lets."""
-    waiting = networks_for(trials)
-    found: list[Called] = []
-    most = len(waiting)
-    for _ in range(_MOST_STARTS):
-        some = waiting[:most]
-        done = trials.past([each.subject for each in some])
-        found += [
-            Called(network=each, trial=trial) for each, trial in zip(some, done, strict=False) if trial is not None
-        ]
-        waiting = waiting[len(done) :]
-        if not waiting:
-            break
-        if len(done) == len(some):
-            continue
-        if done or trials(waiting[0].subject).value is None:
-            waiting = waiting[1:]
-        else:  # a value behind it is no plain data, and leaves nothing of all
-            most = max(most // 2, 1)
-    return found
-
-
-def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
-    """Whether a quantity can be computed of a network: a course's own may be about others."""
-    try:
-        trials.value_of(source, subject)
-    except FaultError:
-        return False
-    return True

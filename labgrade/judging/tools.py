@@ -48,6 +48,8 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
         if isinstance(value, Table):
             return _with_table(verdict, value, given, item.check)
         found = [each for each in given if _fits(value, each["value"])]
+        # Of few digits the number may be another tool's, too: the one that a misconception names is meant.
+        found = [each for each in found if any(tool in verdict.hint for tool in each["tools"])] or found
     except FaultError:  # then there is one explanation less
         return verdict
     return _said(verdict, found[0], item.check) if len(found) == 1 else verdict

@@ -118,7 +118,8 @@ def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
 def hint(verdict: Verdict) -> str:
     """What may help, in words for the student."""
     seen = diagnosed(verdict.diagnosis) if verdict.diagnosis else ""
-    return "; ".join(filter(None, (seen, verdict.hint, *verdict.suggestions)))
+    whole = " ".join(filter(None, (seen, verdict.hint)))  # what was seen ends as a sentence
+    return "; ".join(filter(None, (whole, *verdict.suggestions)))
 
 
 def cause(verdict: Verdict) -> str:
@@ -131,8 +132,8 @@ def diagnosed(found: Diagnosis) -> str:
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
-        other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
-        seen = f"So on all {found.tried} networks that were tried."
+        other = f" On other {found.on} it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
+        seen = f"So on all {found.tried} {found.on} that were tried."
         if found.but:
             seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
@@ -141,7 +142,8 @@ def diagnosed(found: Diagnosis) -> str:
         right = _few(found.right_on) if found.right_on else "none of these"
         told = f" On those without {_listed(found.but)} it does this: {_numbered(found.elsewhere)}" if found.but else ""
         wrong = _few(found.wrong_on)
-        return f"On {found.tried} small networks, your function is right for {right}; wrong for {wrong}.{told}"
+        small = "small networks" if found.on == "networks" else found.on
+        return f"On {found.tried} {small}, your function is right for {right}; wrong for {wrong}.{told}"
     return ""
 
 
@@ -162,10 +164,10 @@ def _few(words: Sequence[str]) -> str:
     return _listed([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
 
 
-def facts(verdict: Verdict, *, slips: bool = False) -> dict[str, str]:
-    """What staff see of a verdict, by its names; with `slips` also those that labgrade thought of, by their own names.
+def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict[str, str]:
+    """What staff see of a verdict, by its names; with `kinds` on which networks a function is right, in full.
 
-    Those are for programs, and for who asks how a verdict came about.
+    With `slips` also those that labgrade thought of, by names of its own: these are for programs.
     """
     found = dict(verdict.facts)
     if verdict.fits:
@@ -174,13 +176,13 @@ def facts(verdict: Verdict, *, slips: bool = False) -> dict[str, str]:
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
-    if seen and slips:
+    if seen and (kinds or slips):
         for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)):
             if _few(words) != _listed(words):
                 found[name] = _listed(words)
-        if seen.fits:
+        if slips and seen.fits:
             found["may be"] = " / ".join(seen.fits)
-        if seen.refuted:
+        if slips and seen.refuted:
             found["is not"] = ", ".join(seen.refuted)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.core.points import NOT_SHOWN, final_totals, totals
 from labgrade.core.results import people
 from labgrade.core.text import is_own
-from labgrade.reports import class_table, summary
+from labgrade.reports import class_table, in_short, summary
 from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import facts, full_reason, hint, missing_task, steps
 from labgrade.verdict import PENDING, Outcome, without_value
@@ -52,6 +52,7 @@ _NONE = Fraction(0)
 Told: TypeAlias = "dict[str, tuple[str, str, tuple[str, ...]]]"  # causes, where each was given, and by which lines
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed", "tried", "seconds"})
 _MOST_SKIPPED = 3  # cases that are named where nothing was looked at
+_AS_FOR = "as for "
 
 
 def render(report: Report, *, console: Console, staff: bool) -> None:
@@ -175,7 +176,7 @@ def _one_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
         told[cause] = (task.id, check.id, verdict.lines)
         return check
     where, name, lines = before
-    as_there = f"as for {name if where == task.id else f'{where} {name}'}"
+    as_there = f"{_AS_FOR}{name if where == task.id else f'{where} {name}'}"
     short = as_there if len(as_there) < len(cause) else cause
     left = () if verdict.lines == lines else verdict.lines
     return replace(check, verdict=replace(verdict, hint=short, suggestions=(), diagnosis=None, lines=left))
@@ -231,7 +232,10 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
     verdict = check.verdict
     sign, style = mark(page, check)
     kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
-    reason, below, helps = summary.reason(verdict, bonus=check.bonus), (*verdict.lines, *verdict.picture), hint(verdict)
+    helps, below = hint(verdict), [*in_short.lines(verdict.lines), *verdict.picture]
+    beside = helps if helps.startswith(_AS_FOR) and verdict.reason else ""
+    helps = "" if beside else helps
+    reason = in_short.reason(summary.reason(verdict, bonus=check.bonus), check.answer_from, beside)
     right = verdict.outcome is Outcome.CORRECT  # else a file's name might say so
     short = _PLAIN_NAME.fullmatch(check.answer_from) is not None  # so that it may stand in the row
     page.line(

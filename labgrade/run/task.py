@@ -18,6 +18,7 @@ from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.fitting import typed
+from labgrade.diagnosis.of_number import with_number
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
 from labgrade.diagnosis.stated import Means, by_itself
 from labgrade.files.cache import missing
@@ -84,8 +85,7 @@ class TaskGrading:
         decided: Callable[[Graded], Fraction | None] = lambda _: None,
         explains: bool = True,
     ) -> None:
-        self._grader = grader
-        self._book = book
+        self._grader, self._book = grader, book
         self._decided, self._explains = decided, explains
         self.task = task = own_variant(task, submission.name, grader.course.key)
         self._fresh = partial(fresh_subject, task, key=grader.course.key)
@@ -253,9 +253,12 @@ class TaskGrading:
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
-        if seen is None and verdict.credit < 1 and not (answer.computed and self._diagnoser.refutes(item)):
-            verdict = of_tool(verdict, value, item, grader.oracle, grader.course.quantities)
-        return seen or self._by_itself(verdict, value, item, computed=answer.computed)
+        tool = partial(of_tool, verdict, value, item, grader.oracle, grader.course.quantities)
+        if seen is not None:
+            return with_number(seen, check, tool, partial(self._by_itself, value=value, item=item, computed=False))
+        if verdict.credit < 1 and not (answer.computed and self._diagnoser.refutes(item)):
+            verdict = tool()
+        return self._by_itself(verdict, value, item, computed=answer.computed)
 
     def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:
         """The verdict with what a value is by itself; not a number's whose function was seen to be something else."""
@@ -321,8 +324,7 @@ class TaskGrading:
             return verdict if other.verdict.outcome is Outcome.MISSING else with_fresh(verdict, other.verdict)
         if other.origin != answer.origin:
             return verdict
-        seen = self._together.verdict(check, other)
-        return with_fresh(verdict, seen or self._judged(item, subject, other.value))
+        return with_fresh(verdict, self._together.verdict(check, other) or self._judged(item, subject, other.value))
 
     def _after_another(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
         """The verdict, with the function that earned it called after another call, of which it may keep something."""
@@ -342,8 +344,7 @@ class TaskGrading:
 
     def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
         """What a computed value is worth on a subject."""
-        judging, expect = self._judging(item.check, subject)
-        return judge(item.check, value, judging, expect, computed=computed)
+        return judge(item.check, value, *self._judging(item.check, subject), computed=computed)
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
         """What came of looking for the smallest network on which a function is wrong."""
@@ -376,8 +377,7 @@ class TaskGrading:
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
         asked = ask_passages("text", self.task.answers[name].forms)
-        found: tuple[str, ...] = self._grader.reader.ask(self.submission, asked)
-        return found
+        return tuple(self._grader.reader.ask(self.submission, asked))
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:
         """The answer for the task's own subject, or for a case, which only live forms can give."""

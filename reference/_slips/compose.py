@@ -245,10 +245,16 @@ class _SlippedParts:
                 yield ()
             return
         adding = [name for name in self._occasions if self.library[name].of in ADDING]
-        for count in range(most + 1):
+        for count in range(most):
             for added in combinations(adding, count):
                 weights = self._counts * (self._weights + sum(self._numbers[name] for name in added))
                 yield from ((*added, *names) for names in self._multiplied(weights, low, high, most - count))
+        # Where nothing is multiplied, a number says what each slip adds.
+        whole = float((self._counts * self._weights).sum())
+        adds = [float((self._counts * self._numbers[name]).sum()) for name in adding]
+        for places in combinations(range(len(adding)), most):
+            if low <= whole + sum(adds[at] for at in places) <= high:
+                yield tuple(adding[at] for at in places)
 
     def _multiplied(self, weights: Any, low: float, high: float, most: int) -> Iterator[Names]:
         if low <= weights.sum() <= high:
@@ -260,12 +266,14 @@ class _SlippedParts:
         if most > 1:
             yield from self._hits((factors * weights) @ factors.T, (), low, high)
         if most > 2:  # noqa: PLR2004 - the third one
-            for at in range(len(self._multiplying)):
-                yield from self._hits((factors * (weights * factors[at])) @ factors.T, (at,), low, high)
+            for at in range(len(self._multiplying) - 2):
+                rest = factors[at + 1 :]
+                yield from self._hits((rest * (weights * factors[at])) @ rest.T, (at,), low, high)
 
     def _hits(self, values: Any, before: tuple[int, ...], low: float, high: float) -> Iterator[Names]:
+        first = before[-1] + 1 if before else 0  # those before it were combined with it already
         for place in np.argwhere((values >= low) & (values <= high)):
-            places = (*before, *(int(each) for each in place))
+            places = (*before, *(int(each) + first for each in place))
             if all(one < other for one, other in pairwise(places)):
                 yield tuple(self._multiplying[each] for each in places)
 

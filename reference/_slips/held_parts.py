@@ -123,11 +123,7 @@ def last_of_type(parts: Sequence[Part]) -> Factors:
 
 
 def all_of_state(parts: Sequence[Part]) -> Factors:
-    """Count all that a state_dict holds, where that is more than parameters once and buffers."""
-    kinds = {part.kind for part in parts}
-    if SHARED not in kinds and all(part.counted for part in parts if part.kind == ""):
-        message = "it holds what another slip says"
-        raise ValueError(message)
+    """Count all that a state_dict holds."""
     return [int(part.kind != NO_BIAS) - int(part.counted) for part in parts]
 
 

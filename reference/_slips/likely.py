@@ -23,6 +23,7 @@ LIKELY = frozenset(
     | {"half_of_attention", "one_direction", "one_step", "kernel_height", "square"}
 )
 _BY_HOOKS = ("products", "other_layers")  # what a hook does not see is left out whatever is wrong besides
+_STATE, _BUFFERS = "state", "buffers"
 _ENDS = {"first_layer": 0, "last_layer": -1, "first_tensor": 0, "last_tensor": -1}
 
 
@@ -39,7 +40,16 @@ def pairs(library: Library, known: Sequence[str]) -> Iterator[Names]:
 def with_pairs(found: Composition, wanted: WantedProducts) -> dict[str, Any]:
     """What a function of slips of a sum returns, with the `pairs` to ask for next, and what fits `by_chance`."""
     answer = answered(found.library, found.totals(wanted))
+    if wanted.among is None:
+        answer["values"] = _without_same(answer["values"])
     return answer | further(found, [name for name, _ in answer["values"]], wanted)
+
+
+def _without_same(values: Sequence[Any]) -> list[Any]:
+    """Without all of a state_dict where it holds no more than buffers, which another slip says."""
+    known: dict[str, Any] = dict(values)
+    of_buffers = {name: known.get(name.replace(_STATE, _BUFFERS)) for name in known if _STATE in name.split("+")}
+    return [[name, value] for name, value in values if of_buffers.get(name) != value]
 
 
 def further(found: Composition, names: Sequence[str], wanted: WantedProducts) -> dict[str, list[str]]:

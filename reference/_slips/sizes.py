@@ -75,6 +75,12 @@ OWN_SIZES: Library = {
     "own_dilation": Slip(
         of="positions", change=computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
     ),
+    "no_plus_one": Slip(
+        of="positions",
+        change=computed(lambda n, k, pad, s, d: places(n, k, 2 * pad, s, d) - 1),
+        says="The size of a convolution's output is too small by one in each direction. The quotient in the formula is "
+        f"the number of steps; the first position comes before these: add 1, or {READ}.",
+    ),
     **{
         name: Slip(
             of="positions",

@@ -98,6 +98,7 @@ def difference(counted: Sequence[Piece], right: Sequence[Piece], *, scale: Fract
         if made[what] != wanted[what]
     ]
     parts.sort(key=lambda part: abs(part.counted - part.right), reverse=True)
+    parts = _not_made_up_for(parts)
     total, whole = sum(made.values()), sum(wanted.values())
     both = sum(min(made[what], Fraction(wanted[what])) for what in wanted)
     return Difference(
@@ -107,6 +108,12 @@ def difference(counted: Sequence[Piece], right: Sequence[Piece], *, scale: Fract
         share=Fraction(both) / max(total, whole, 1),
         total=Fraction(total),
     )
+
+
+def _not_made_up_for(parts: Sequence[Part]) -> list[Part]:
+    """The parts without those that make up for each other: one addition less, and a bias more."""
+    besides = [each for each in parts if each.counted]
+    return [each for each in parts if not each.counted] if sum(e.counted - e.right for e in besides) == 0 else [*parts]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -9,10 +9,10 @@ from helpers.handed_in import read
 
 from labgrade import cli
 from labgrade.core.task import Limits
+from labgrade.diagnosis.called import called_on, networks_for
 from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan, search
-from labgrade.diagnosis.small_networks import called_on, networks_for
 from labgrade.reports.summary import full_reason
 from labgrade.run.grader import Grader
 from labgrade.verdict import Outcome

@@ -10,12 +10,13 @@ import pytest
 from labgrade.core.results import Submission
 from labgrade.core.task import Check, InputSpec, Limits, SubjectSpec
 from labgrade.diagnosis import probe
+from labgrade.diagnosis.called import Called
 from labgrade.diagnosis.probe import Source, Trial, Trials
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.places import apart, statements
 from labgrade.diagnosis.repair.repairs import Repair, Repairs
-from labgrade.diagnosis.small_networks import Called, SmallNetwork
+from labgrade.diagnosis.small_networks import SmallNetwork
 from labgrade.verdict import correct, incorrect
 
 COUNT = """
@@ -138,6 +139,8 @@ def test_of_two_long_texts_that_part_is_shown_in_which_they_differ():
 
 class FakeTrials:
     """Calls a function on numbers in the test's own process: right is three times the number, and one."""
+
+    task = SimpleNamespace(subject=None)
 
     check = SimpleNamespace(expected=None, also_right=())
     quantities = kind = value_of = None

@@ -3,10 +3,10 @@
 import pytest
 from helpers.handed_in import read
 
+from labgrade.diagnosis.called import called_on
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.repair.edits import leading_to
 from labgrade.diagnosis.repair.repairs import Repairs
-from labgrade.diagnosis.small_networks import called_on
 from labgrade.run.grader import Grader
 from labgrade.spec import load
 from tests.helpers.direct import COURSE

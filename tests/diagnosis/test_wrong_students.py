@@ -16,9 +16,10 @@ from labgrade.authoring.mutants import mutants
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, explore, matters_on
+from labgrade.diagnosis.called import called_on
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import Trials
-from labgrade.diagnosis.small_networks import called_on, more, networks
+from labgrade.diagnosis.small_networks import more, networks
 
 pytestmark = pytest.mark.slow
 

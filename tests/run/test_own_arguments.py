@@ -179,6 +179,12 @@ def test_an_exemplar_that_waits_for_a_person_without_a_rubric_is_none(graded):
     assert len(list(points_exemplar_lacks(report, task))) == 1
 
 
+def test_words_that_name_a_value_need_no_report(tmp_path):
+    entries = WORD.replace("hand_in: {entries: word, report: under word}", "hand_in: {entries: word}")
+    own_course.write(tmp_path, {"specs/lab/word.yaml": entries.replace("entry: bound", "entry: bound, words: [Bound]")})
+    assert own_course.findings(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "said"),
     [

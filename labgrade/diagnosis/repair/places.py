@@ -9,7 +9,8 @@ from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
 _MOST_CHARS, _FAR = 70, 3
-_CONDITIONS = ("True", "False", "pass")
+_FIXED = {"True": "always", "False": "never"}
+_CONDITIONS = (*_FIXED, "pass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class Edit:
             return f"without `{self.was}` in line {self.line}"
         if not self.was:
             return f"with `{self.becomes}` at the beginning of line {self.line}"
+        if self.becomes in _FIXED and self.was not in _FIXED:
+            return f"if the condition `{self.was}` in line {self.line} {_FIXED[self.becomes]} holds,"
         return f"with `{self.becomes}` in place of `{self.was}` in line {self.line}"
 
     def applied(self, source: str) -> str:

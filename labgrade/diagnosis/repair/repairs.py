@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Hypothesis, gives
+from labgrade.diagnosis.called import Called, networks_for, noun
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.repair.edits import edits, leading_to
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.repair.places import statements
-from labgrade.diagnosis.small_networks import Called, SmallNetwork, networks_for
+from labgrade.diagnosis.small_networks import SmallNetwork
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
 
@@ -91,6 +92,7 @@ class Repair:
     but: tuple[str, ...] = ()
     slip: str = ""
     beside: Hypothesis | None = None
+    on: str = "networks"
 
     def says(self) -> str:
         """It in words for the student."""
@@ -98,7 +100,8 @@ class Repair:
         more = f" and {len(self.but) - _MOST_NAMED} more" if len(self.but) > _MOST_NAMED else ""
         named = f"{', '.join(self.but[:_MOST_NAMED])}{more}"
         besides = f"; what it does with {named} is another matter" if self.but else ""
-        on = f"on all {self.tried} small networks on which it was called{besides}."
+        small = "small networks" if self.on == "networks" else self.on
+        on = f"on all {self.tried} {small} on which it was called{besides}."
         if self.slip:
             return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} that alone is wrong {on}"
         return f"{said[:1].upper()}{said[1:]} your function is right {on}"
@@ -285,7 +288,7 @@ class _Search:
             right = len(self._called) - len(still)
             if found is None or right > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
-                found = Repair(edits=some, tried=right, but=tuple(but), slip=says, beside=slip)
+                found = Repair(edits=some, tried=right, but=tuple(but), slip=says, beside=slip, on=noun(self._trials))
             if not still:
                 break
         return found

@@ -24,7 +24,7 @@ WAYS = ("call", "entry", "words", "file", "whole")  # the words of an answer tha
 _WHY_NOT = {
     "call": "write it as 'hw.py:total_macs(model)'",
     "entry": "'hand_in' names no place in answers.yaml ('entries: <number>'), or the type can't be written there",
-    "words": "'hand_in' names no output file, report or program that they stand in, or the type can't be written there",
+    "words": "'hand_in' names no such place, or the type can't be written there",
     "file": "name a file, 'layers.csv'",
     "whole": "'hand_in' names none of these places, or the type is no table",
 }
@@ -170,7 +170,9 @@ def _without_effect(name: str, answer: dict[str, Any], common: dict[str, Any]) -
     if not made:
         yield here, "say how it is handed in: 'from', 'call', or 'hand_in' in lab.yaml or at the top of the task"
     for word in WAYS if made else ():
-        if word in answer and word not in made:
+        # Words also say how a value is called: a course may give them before it takes reports.
+        named = word == "words" and kind in SCALAR_KINDS and not isinstance(answer.get(word), dict)
+        if word in answer and word not in made and not named:
             yield (*here, word), f"'{word}' has no effect: {_WHY_NOT[word]}"
 
 

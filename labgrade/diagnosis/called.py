@@ -1,0 +1,104 @@
+"""On which small networks, or configs, a check's function is called, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import QuantityCall, SubjectSpec, TableOfType, TableType
+from labgrade.diagnosis import small_configs
+from labgrade.diagnosis.counterexample import wrong
+from labgrade.diagnosis.small_networks import AGAIN, SmallNetwork, more, networks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.diagnosis.probe import Trial, Trials
+
+_MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A network with what came of calling the function on it."""
+
+    network: SmallNetwork
+    trial: Trial
+
+    @property
+    def right(self) -> bool:
+        """Whether the value is right there."""
+        return not wrong(self.trial)
+
+    @property
+    def convention(self) -> str:
+        """By which other convention it is right, where it is."""
+        reason = self.trial.verdict.reason
+        return reason if reason.startswith("right: ") else ""
+
+
+def networks_for(trials: Trials) -> list[SmallNetwork]:
+    """The networks on which a check's function is called: those of which what is expected can be computed."""
+    expected = trials.check.expected
+    assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
+    subject = trials.task.subject
+    if subject is not None and subject.is_config:
+        return [each for each in small_configs.configs(trials.task) if _computable(trials, expected, each.subject)]
+    waiting = list(
+        networks(
+            as_files=subject is not None and subject.is_onnx,
+            of_all="layers" not in expected.parameters,
+            # Tools differ on the rows of what attends.
+            attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
+        )
+    )
+    waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
+    if isinstance(trials.kind, TableOfType):  # by name, which has no room for a second run
+        waiting = [each for each in waiting if each.words != AGAIN and "twice" not in str(each.subject.options)]
+    return waiting
+
+
+def further(trials: Trials) -> Iterator[SmallNetwork]:
+    """Others, one of which may tell hypotheses apart that agree on all of these."""
+    subject = trials.task.subject
+    if subject is not None and subject.is_config:
+        return small_configs.more(trials.task)
+    return more(as_files=subject is not None and subject.is_onnx)
+
+
+def noun(trials: Trials) -> str:
+    """What these are."""
+    return "configs" if trials.task.subject is not None and trials.task.subject.is_config else "networks"
+
+
+def called_on(trials: Trials) -> list[Called]:
+    """The function's values, in as few processes as it lets."""
+    waiting = networks_for(trials)
+    found: list[Called] = []
+    most = len(waiting)
+    for _ in range(_MOST_STARTS):
+        some = waiting[:most]
+        done = trials.past([each.subject for each in some])
+        found += [
+            Called(network=each, trial=trial) for each, trial in zip(some, done, strict=False) if trial is not None
+        ]
+        waiting = waiting[len(done) :]
+        if not waiting:
+            break
+        if len(done) == len(some):
+            continue
+        if done or trials(waiting[0].subject).value is None:
+            waiting = waiting[1:]
+        else:  # a value behind it is no plain data, and leaves nothing of all
+            most = max(most // 2, 1)
+    return found
+
+
+def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
+    """Whether a quantity can be computed of a network: a course's own may be about others."""
+    try:
+        trials.value_of(source, subject)
+    except FaultError:
+        return False
+    return True
