@@ -34,6 +34,7 @@ _MOST_LINES = 4_000
 _LONGEST_LINE = 4_000
 _LONGEST_TITLE = 200
 _MOST_PIECES = 800
+_LARGE = 10_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
 _UNFILLED = re.compile(r"[:=\uff1a]([\s*_`|\\?.\u2026\[\]-]*+)([A-Za-z]{0,6})[\s*`|]*+$")  # Total traffic: ___ MB
 _BLANK = re.compile(r"\?|(?:\\?_){3}|\s(?:\\?_){2}|\.{3}|\u2026|\[\s*\]|-")
@@ -69,7 +70,7 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
         above = Above(title=concepts(heading))
         said = _line(heading, Above(), document.path, number, about)
         # A heading may say the answer itself.
-        if said is not None and any(not (isinstance(each.value, str) or each.small) for each in said.pieces):
+        if said is not None and any(map(_says_much, said.pieces)):
             found.append(said)
         texts = GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n")
         for written, below in zip_longest(texts, texts[1:], fillvalue=""):
@@ -83,6 +84,13 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
                 found.append(_doubted(line, kind.example or above.model))
             number += 1 + written.count(_JOINED)
     return tuple(found)
+
+
+def _says_much(piece: LinePiece) -> bool:
+    """Whether it is a number of some size, or a list with one: a size such as `224x224` stands in any heading."""
+    if isinstance(piece.value, tuple):
+        return max(piece.value) >= _LARGE
+    return isinstance(piece.value, Number) and not piece.small
 
 
 def _run_for(written: str, about: str, before: str) -> str:

@@ -131,18 +131,21 @@ def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) ->
     return None if line.quoted else claimed
 
 
-def said_in_order(right: Sequence[Number], lines: Iterable[Line]) -> Line | None:
-    """The line, or the first of all lines, of which the numbers are those that are right, each in its place.
+def said_in_order(
+    right: Sequence[Number], lines: Iterable[Line]
+) -> tuple[Line, Sequence[Number]] | tuple[None, Sequence[Number]]:
+    """The line, or the first of all lines, of which the numbers are those that are right, each in its place; and these.
 
     `6,624,904 / 6,624,904 / 0`, once or several times: so many digits in their order are no accident.
     """
     if len(right) < PARTS or not any(each.value >= _TELLING for each in right):
-        return None
+        return None, ()
     plain = [line for line in lines if not (line.code or line.quoted) and _said_by(line)]
     for line in plain:
-        if _repeats(right, _said_by(line)):
-            return line
-    return plain[0] if plain and _repeats(right, [each for line in plain for each in _said_by(line)]) else None
+        if _repeats(right, said := _said_by(line)):
+            return line, said
+    every = [each for line in plain for each in _said_by(line)]
+    return (plain[0], every) if plain and _repeats(right, every) else (None, ())
 
 
 def _said_by(line: Line) -> list[Number]:

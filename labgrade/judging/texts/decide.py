@@ -147,7 +147,10 @@ class Decision(Candidates):
         later = both and pieces.index(other.piece) > pieces.index(best.piece)
         plain = later and other.piece.led and not (other.line.row or other.piece.small or other.rank == Rank.OTHER)
         of_ours = self._is_right(other) or other.number.value in self._wanted.taken
-        of_ours = of_ours or agree(replace(best.number, value=2 * best.number.value), other.number)  # operations
+        scales = (2, *(Fraction(1000, 1024) ** power for power in (1, 2, 3)))  # operations; MB that are MiB
+        of_ours = of_ours or any(
+            agree(replace(best.number, value=best.number.value * scale), other.number) for scale in scales
+        )
         return plain and digits_of(other.number) > CLAIMABLE_DIGITS and not (of_ours or self._is_part(other, best))
 
     def _wrong(self, distinct: list[Sighting]) -> Choice | None:

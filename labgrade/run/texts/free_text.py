@@ -108,11 +108,12 @@ class FreeText:
             return found
         right = [self._expect(each) for name in own if (each := checks[name].expected) is not None]
         numbers = [each for each in right if isinstance(each, Number)]
-        line = said_in_order(numbers, self._lines()) if len(numbers) == len(own) else None
+        line, said = said_in_order(numbers, self._lines()) if len(numbers) == len(own) else (None, ())
         if line is None:
             return found
-        number = numbers[own.index(self._check.answer)]
-        return Choice(verdict=self._judged(number), place=line.place, number=number)
+        number = said[own.index(self._check.answer)]
+        verdict = self._judged(number)
+        return Choice(verdict=verdict, place=line.place, number=number) if verdict.credit == 1 else found
 
     def _unless_right_beside(self, wrong: Choice) -> Choice:
         """MANUAL where a line of the section, or one with the task's number, says what is right in full."""
@@ -130,9 +131,15 @@ class FreeText:
             lines = (*self._around(path), *self._mentions(path)) if is_table(self._wanted.type) else ()
             held = lines and self._check.expected is not None and holds_values(lines, self._right())
         else:
-            lines = (*self._of(number), *self._mentions((number,))) if number else self._report()
+            lines = (*self._of(number), *self._mentions((number,))) if number else self._of_any(path)
             held = first_number(lines) is not None
         return merged(missing, unread(self._task.id, lines, "")) if held else missing
+
+    def _of_any(self, path: tuple[str, ...]) -> tuple[Line, ...]:
+        """The whole report, unless it names its tasks."""
+        alike = any_like(path[-1]) if path else ""
+        named = self._mentions(()) or (alike and self._mentions((alike,)))
+        return () if named else self._report()
 
     def _of(self, number: str) -> tuple[Line, ...]:
         return tuple(self._reader.ask(self._submission, ask_lines(TextForm(report=(number,)), self._about)))
