@@ -22,7 +22,6 @@ _SENTENCE = re.compile(r"[;|\uff1b\u3002]|(?<!\bca)(?<!approx)(?<!e\.g)(?<!i\.e)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
-_REMARK = re.compile(r"[^\d()\[\]]{0,12}[(\[](?!see\b)[^()\[\]]{0,20}[)\]]", re.IGNORECASE)  # 5 MACs (paper)
 _OPEN = re.compile(r"[\s*_`$)]*(?:\?|±|\+/-|\\pm|[✗✘❌])")
 _PART_OF = re.compile(  # only 1,025,000 of the 6,624,904 parameters are trainable
     r"(?:[\d%]|\b(?:none|few|some|many|half|part|most|not all|einige|wenige|keine\w?|aucune?))[\s*_`]+"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.words.vocabulary import concepts, labels
-from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import Sighting, sightings
 from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Suggestion, without_value
+from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -215,9 +215,7 @@ def choose_shape(
     if chosen is not None:
         verdict = judged(chosen[1])
         why = f"{_shown(chosen)}: {verdict.hint or verdict.reason or 'it is the expected value'}"
-        kind = "value without a label"
-        suggestion = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind=kind)
-        waits = replace(waits, suggestion=suggestion)
+        waits = waiting(waits.reason, verdict, "value without a label", why, place)
     return Choice(verdict=waits, place=place)
 
 

@@ -32,7 +32,6 @@ MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _FLOAT = 1_000  # from here on a count may be printed as a float
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
-_NEAR = Fraction(1, 100)
 _BARE = re.compile(r"[\d.,'_ \u00a0]+")
 # How many digits a right value needs to be no accident, by the rank of its label.
 LEAST_DIGITS = 5

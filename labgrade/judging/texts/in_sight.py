@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.units import label_unit
+from labgrade.judging.texts.choice import waiting
 from labgrade.judging.texts.evidence import words_of
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,11 +53,7 @@ def table_in_sight(
             verdict = judged(replace(table, rows=tuple(rows)))
             if verdict.credit == 1:
                 why = f"in '{unit.text}', which stands on {line.place}, all rows are right"
-                said = Suggestion(
-                    outcome=verdict.outcome, credit=verdict.credit, why=why, place=line.place, kind="unit in sight"
-                )
-                waits = without_value(Outcome.MANUAL, as_it_is.reason)
-                return replace(waits, suggestion=said)
+                return waiting(as_it_is.reason, verdict, "unit in sight", why, line.place)
     return as_it_is
 
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.judging.texts.choice import waiting
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from labgrade.values import Row, Value
+    from labgrade.verdict import Verdict
 
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
@@ -224,6 +225,4 @@ def left_in_order(verdict: Verdict, named: Verdict) -> Verdict:
     if named.credit < (1 if verdict.credit else _MOSTLY):
         return verdict
     reason = _UNNAMED + ("all are right" if named.credit == 1 else "most are right")
-    said = Suggestion(outcome=named.outcome, credit=named.credit, why=named.reason, kind="rows in their order")
-    waits = replace(without_value(Outcome.MANUAL, reason), suggestion=said)
-    return replace(waits, facts=named.facts, rows=named.rows)
+    return waiting(reason, named, "rows in their order", named.reason)

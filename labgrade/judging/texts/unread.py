@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,20 +14,20 @@ from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.words.terms import agree
 from labgrade.answers.reading.words.vocabulary import concepts
-from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table
-from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.values import Value
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_LED_TO = ("labelled value", "total among parts", "value taken back", DOUBTFUL, "one known value among others")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere
@@ -103,15 +102,7 @@ def only_suggested(found: Choice, task: str) -> Choice:
 
 def left_to_person(found: Choice, reason: str, kind: str, hint: str = "") -> Choice:
     """MANUAL with what was found as a suggestion of some `kind`."""
-    said = Suggestion(
-        outcome=found.verdict.outcome,
-        credit=found.verdict.credit,
-        why=found.verdict.reason or "it is the expected value",
-        place=found.place,
-        kind=kind,
-    )
-    verdict = replace(without_value(Outcome.MANUAL, reason, hint=hint), suggestion=said)
-    return replace(found, verdict=replace(verdict, facts=found.verdict.facts, rows=found.verdict.rows))
+    return replace(found, verdict=waiting(reason, found.verdict, kind, "", found.place, hint))
 
 
 def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequence[Line]) -> Choice:
@@ -125,10 +116,8 @@ def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequen
         return found if said.credit == 1 else missing
     if verdict.outcome in (Outcome.MANUAL, Outcome.MISSING) or not _has_rivals(wanted, found, lines):
         return found
-    why = verdict.hint or verdict.reason or "it is the expected value"
-    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind=_LED_TO[0])
-    waits = without_value(Outcome.MANUAL, f"no value could be read for certain: {found.place} says one of several")
-    return replace(found, verdict=replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows))
+    reason = f"no value could be read for certain: {found.place} says one of several"
+    return replace(found, verdict=waiting(reason, verdict, "labelled value", verdict.hint, found.place))
 
 
 def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> bool:
@@ -225,15 +214,10 @@ def merged(as_it_is: Choice, found: Choice) -> Choice:
 
 def doubted(as_it_is: Choice, found: Choice) -> Choice:
     """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
-    suggestion = found.verdict.suggestion or Suggestion(
-        outcome=found.verdict.outcome,
-        credit=found.verdict.credit,
-        why=f"a right value stands on {found.place}",
-        place=found.place,
-        kind="another value",
-    )
-    waits = without_value(Outcome.MANUAL, f"{as_it_is.verdict.reason}; another value stands on {found.place}")
-    return Choice(verdict=replace(waits, suggestion=suggestion, facts=as_it_is.verdict.facts), place=as_it_is.place)
+    reason = f"{as_it_is.verdict.reason}; another value stands on {found.place}"
+    waits = waiting(reason, found.verdict, "another value", f"a right value stands on {found.place}", found.place)
+    waits = replace(waits, suggestion=found.verdict.suggestion or waits.suggestion, facts=as_it_is.verdict.facts)
+    return Choice(verdict=waits, place=as_it_is.place)
 
 
 def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
@@ -242,9 +226,8 @@ def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
     if not at:
         return None
     reason = f"tensors are printed, from {at[0]} on; {but}"
-    kind = "printed tensors"
-    suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
-    return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
+    wrong = without_value(Outcome.INCORRECT, reason)
+    return Choice(verdict=waiting(reason, wrong, "printed tensors", place=at[0]), place=at[0])
 
 
 def _prints_tensor(line: Line) -> bool:

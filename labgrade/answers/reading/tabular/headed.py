@@ -10,6 +10,7 @@ from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.columns import as_meant
 from labgrade.answers.reading.tabular.formats.trees import is_tensor, tree_below
+from labgrade.answers.reading.tabular.grids import RULE
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
     column_meant,
@@ -48,7 +49,6 @@ _MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 _NAME = re.compile(r"[\w/.:#-]{1,200}+")
 _WITH_INDEX = re.compile(r"\d+ \S")
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ def _read(
             abridged = True
         elif _ends(line, header, begun=bool(rows or abridged)) and not (rows and _goes_on(lines, number, header, kind)):
             break
-        elif line.strip() and not _RULE.match(line) and not is_tensor(line):
+        elif line.strip() and not RULE.match(line) and not is_tensor(line):
             pieces = _pieces(line, header) or _name_alone(lines, number, header, kind)
             if pieces is None:
                 break
@@ -248,7 +248,7 @@ def _ends(line: str, header: _Header, *, begun: bool) -> bool:
     """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
     if not line.strip():
         return begun or header.split is by_pipes
-    return begun and not header.delimited and bool(_RULE.match(line))
+    return begun and not header.delimited and bool(RULE.match(line))
 
 
 def _name_alone(lines: list[str], number: int, header: _Header, kind: TableType) -> list[str] | None:

@@ -38,12 +38,7 @@ _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
 _TWO_CELLS = 3  # pipes of a line
-_MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
-
-_NAME = re.compile(r"[\w/.:#-]{1,200}+")
-_WITH_INDEX = re.compile(r"\d+ \S")
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
 
 def find_tables(
