@@ -20,7 +20,7 @@ from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, fi
 from labgrade.answers.reading.numerals.units import behind_rate, noun_in
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.answers.reading.words.terms import TOTAL
-from labgrade.answers.reading.words.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import concepts, known_words
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
 
@@ -58,15 +58,7 @@ _OF_ALL = re.compile(
 
 _ADDED = re.compile(r"[+*\u00d7\u00b7]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_PLAIN_WORDS = """about approx approximately roughly around nearly circa ca etwa ungef\u00e4hr rund environ cerca unos
-    aproximadamente exactly exact precisely precise genau exactamente exactement in im for f\u00fcr of the an is are to
-    equals equal it them has we our get value number count amount counted image inference sample batch per with and und
-    et rounded gerundet float fp single precision decimal si base units unit
-    model network decoder layers forward pass one takes take needs need requires uses
-    en el los las de le les la der die das den un une una size
-    torch pytorch onnx torchinfo torchsummary fvcore thop ptflops
-    \u7d04 \u7ea6 \u5927\u7d04 \u5927\u7ea6 \u7d04\u70ba \u7ea6\u4e3a \u5171 \u5171\u6709 \u4e00\u5171"""
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+_PLAIN = frozenset(known_words("plain", "in_an_entry"))
 _ALONE = re.compile(r"\b(?:only|alone|nur|solo|seulement)\b|\u53ea|\b(?:sqrt|log\d*|ln|exp)\s?\(", re.IGNORECASE)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
+from labgrade.answers.reading.placeholders import is_placeholder
 from labgrade.answers.reading.words.vocabulary import concepts, labels
 from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import Sighting, sightings
@@ -76,11 +76,6 @@ def _is_name(word: str) -> bool:
     return word[:1].isupper() or "::" in word
 
 
-_OPEN = re.compile(
-    r"(?:\?{2,}|todo|tb[ad]|n/a|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE
-)
-
-
 def left_open(wanted: WantedNumber, lines: Sequence[Line]) -> bool:
     """Whether a line says that the value is still to come, `Trainable parameters: TODO`, and no other says it."""
     others = [concepts(words) for words in wanted.beside]
@@ -102,7 +97,7 @@ def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> C
 def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
     """The first line that says the words of a value and that it is still to come: `Total MACs: ?`."""
     words = [(line, _words(line)) for line in lines if len(_words(line)) == len(line.pieces)]
-    said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and _OPEN.match(each[-1])]
+    said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and is_placeholder(each[-1])]
     return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.numerals.number_words import in_words
+from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number, Row, Table
 
@@ -32,10 +33,7 @@ _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
-_COUNT_WORDS = frozenset(
-    {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
-    | {"anzahl", "mal", "veces", "fois", "個", "个", "次", "數量", "数量", "個數", "次數", "개", "회", "回"}
-)
+_COUNT_WORDS = frozenset(known_words("count_words"))
 _Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
 
 

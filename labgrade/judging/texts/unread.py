@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.words.terms import agree
-from labgrade.answers.reading.words.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import concepts, known_words
 from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table
@@ -33,11 +33,7 @@ _FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere
 _LARGE = 1_000  # a smaller number that would be right may stand anywhere
 # Words that say nothing beside another answer's number: `It has 6,624,904 parameters in total.`
-_PLAIN_WORDS = (
-    "a an and are as at be by comes did float get got has have here i in is it its my of one our out result see that"
-    " the there this to value was we were what with answer hw lab task"
-)
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+_PLAIN = frozenset(known_words("plain", "on_a_line"))
 
 
 def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.tabular.headers import column_meant
+from labgrade.answers.reading.words.vocabulary import known_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from labgrade.core.task import TableType
 
-SEEDS = frozenset(
-    ("run", "trial", "repeat", "repetition", "lauf", "durchlauf", "wiederholung", "essai", "ensayo", "次", "回")
-)
+SEEDS = frozenset(known_words("seeds"))
 _SUMS_UP = re.compile(
     r"(?:(?:mean|average|avg|median|std|stdev|sd|variance|min|max|best|worst|total|sum|overall|mittel(?:wert)?|summe"
     r"|durchschnitt|standardabweichung|moyenne|m\u00e9diane|media|promedio|mediana|\u5e73\u5747\u503c?|\u5747\u503c"
