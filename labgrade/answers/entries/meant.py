@@ -12,8 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from labgrade.answers.entries.rearranged import COUNTS, forms, joined
-from labgrade.answers.entries.shapes import shapes_meant
+from labgrade.answers.entries.rearranged import COUNTS, forms, joined, shapes_meant
 from labgrade.answers.reading.claim import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.markup import LOSSY, converted, plain_latex, plain_markup
-from labgrade.answers.reading.numerals.stated_units import in_stated_units
+from labgrade.answers.reading.numerals.units import in_stated_units
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:

@@ -20,7 +20,9 @@ from labgrade.judging.texts.beside import (
     is_of_another,
     is_rounder,
     is_same_number,
+    scaled,
     two_adding_up,
+    units_above,
 )
 from labgrade.judging.texts.choice import MOST_ALIKE
 from labgrade.judging.texts.evidence import (
@@ -37,9 +39,7 @@ from labgrade.judging.texts.evidence import (
     is_bare,
     ranked,
     sightings,
-    words_of,
 )
-from labgrade.judging.texts.in_sight import scaled, units_above
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Candidates:
         if not wanted.asked & SPECIAL or all(concepts(words) & SPECIAL for words in wanted.beside):
             return False
         said = {concept for line in self._lines for piece in line.pieces for concept in piece.said}
-        words = {word for line in self._lines if not line.code for word in words_of(line)}
+        words = {word for line in self._lines if not line.code for word in line.words}
         return not wanted.asked & SPECIAL & said.union(*map(concepts, sorted(words)))
 
     def _has_unit_in_sight(self, chosen: Sighting) -> bool:

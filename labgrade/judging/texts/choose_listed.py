@@ -52,23 +52,19 @@ def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 def _lists(lines: Sequence[Line]) -> Iterator[tuple[Line, frozenset[str]]]:
     """The names behind a word of operators or types: on its line, or alone on the lines below it."""
     for place, line in enumerate(lines):
-        words = _words(line)
+        words = line.words
         labelling = [at for at, word in enumerate(words) if concepts(word) & {"types", "operators"}]
         if not labelling or len(words) < len(line.pieces):
             continue
         behind = [word for word in words[labelling[-1] + 1 :] if _is_name(word)]
         if len(behind) < 2:  # noqa: PLR2004 - one name is no list
-            behind = [word for each in takewhile(_is_names, lines[place + 1 :]) for word in _words(each)]
+            behind = [word for each in takewhile(_is_names, lines[place + 1 :]) for word in each.words]
         if len(behind) > 1:
             yield line, frozenset(behind)
 
 
-def _words(line: Line) -> list[str]:
-    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
-
-
 def _is_names(line: Line) -> bool:
-    words = _words(line)
+    words = line.words
     return len(words) == len(line.pieces) and all(map(_is_name, words)) and not line.code
 
 
@@ -96,7 +92,7 @@ def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> C
 
 def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
     """The first line that says the words of a value and that it is still to come: `Total MACs: ?`."""
-    words = [(line, _words(line)) for line in lines if len(_words(line)) == len(line.pieces)]
+    words = [(line, line.words) for line in lines if len(line.words) == len(line.pieces)]
     said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and is_placeholder(each[-1])]
     return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
@@ -167,7 +163,7 @@ def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[st
         row.name for row in required if any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
     }
     said = [
-        (line, {rows.get(plain_name(each)) for word in _words(line) for each in (word, word.removesuffix("s"))})
+        (line, {rows.get(plain_name(each)) for word in line.words for each in (word, word.removesuffix("s"))})
         for line in lines
     ]
     every = len(wanted) >= _LEAST_SAID and wanted <= set().union(*(names for _, names in said))
@@ -176,12 +172,12 @@ def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[st
 
 def _names_two(line: Line, rows: Mapping[str, str]) -> bool:
     """Whether a line names two rows, as a sum of theirs does."""
-    return len({rows[name] for word in _words(line) if (name := plain_name(word)) in rows}) > 1
+    return len({rows[name] for word in line.words if (name := plain_name(word)) in rows}) > 1
 
 
 def _names_rows(line: Line, *, shapes: bool) -> bool:
     """Whether a line has operators' whole names and as many numbers, or a layer's with its sizes a column each."""
-    words = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+    words = line.words
     numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
     operators = sum("::" in word for word in words)
     return (shapes and numbers > 1 and any("." in word for word in words)) or 1 < operators <= numbers

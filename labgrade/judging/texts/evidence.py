@@ -126,7 +126,7 @@ def ranked(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
 def _rank(wanted: WantedNumber, each: Sighting) -> Rank:
     """The rank of a label; what stands plainly behind the spec's very words is known of the one that is claimed."""
     said = frozenset(each.piece.said)
-    text = f" {' '.join(words_of(each.line)).casefold()} "
+    text = f" {' '.join(each.line.words).casefold()} "
     own = any(_says(text, words) for words in wanted.words)
     fits = any(labels(one, said) for one in wanted.label_sets)
     named = any(special(one) and special(one) <= said for one in wanted.label_sets) or (own and not wanted.asked)
@@ -219,11 +219,6 @@ def are_rivals(one: Number, other: Number) -> bool:
     """Whether two numbers differ, and not so much that they can't be said of the same."""
     small, large = sorted((one.value, other.value))
     return not agree(one, other) and large < MAGNITUDE * small
-
-
-def words_of(line: Line) -> list[str]:
-    """The words of a line, in order."""
-    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
 
 
 def is_bare(number: Number) -> bool:

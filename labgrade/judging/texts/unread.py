@@ -243,7 +243,7 @@ def _stands_out(piece: LinePiece) -> bool:
 
 
 def _said(line: Line) -> str:
-    return _words(" ".join(piece.value for piece in line.pieces if isinstance(piece.value, str)))
+    return _words(" ".join(line.words))
 
 
 def _words(text: str) -> str:
@@ -251,7 +251,7 @@ def _words(text: str) -> str:
 
 
 def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
-    numbers = [piece.value for piece in line.pieces if not isinstance(piece.value, str)]
+    numbers = [piece.value for piece in line.values]
     known = not line.terms and all(
         isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers
     )
@@ -260,10 +260,9 @@ def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
 
 def _is_plain(line: Line, plain: frozenset[str]) -> bool:
     """Whether a line says a number at most, in words that say nothing special."""
-    said = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
     shapes = any(isinstance(piece.value, tuple) for piece in line.pieces)
     alone = len(_counts(line)) <= 1 and not (shapes or line.terms)
-    return alone and all(_says_nothing_special(word, plain) for word in said)
+    return alone and all(_says_nothing_special(word, plain) for word in line.words)
 
 
 def _counts(line: Line) -> list[Fraction]:
@@ -277,6 +276,5 @@ def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
 
 
 def _is_to_come(line: Line) -> bool:
-    numbers = any(not isinstance(piece.value, str) for piece in line.pieces)
-    asked = any(isinstance(piece.value, str) and piece.value.startswith("??") for piece in line.pieces)
-    return not numbers and is_to_come(_said(line), asked=asked)
+    asked = any(word.startswith("??") for word in line.words)
+    return not line.values and is_to_come(_said(line), asked=asked)

@@ -10,11 +10,11 @@ from labgrade.answers.obtain import report_path, tables_of, text_forms
 from labgrade.answers.reader.asks import ask_tables
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableType, TextForm
+from labgrade.judging.texts.beside import table_in_sight
 from labgrade.judging.texts.choice import Choice, waiting
 from labgrade.judging.texts.choose_listed import numbers_said, tables_lines
 from labgrade.judging.texts.choose_rows import rows_by_name
 from labgrade.judging.texts.choose_tables import by_order, choose_table, names_any
-from labgrade.judging.texts.in_sight import table_in_sight
 from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unread import (
     and_others,

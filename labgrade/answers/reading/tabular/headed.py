@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
-from labgrade.answers.reading.tabular.columns import as_meant
+from labgrade.answers.reading.tabular.cells import as_meant, row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.formats.trees import is_tensor, tree_below
-from labgrade.answers.reading.tabular.grids import RULE
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
     column_meant,
@@ -20,9 +18,9 @@ from labgrade.answers.reading.tabular.headers import (
     plain_word,
     unit_of_header,
 )
-from labgrade.answers.reading.tabular.runs import as_run, is_study
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
+    RULE,
     by_blanks,
     by_commas,
     by_frame,
@@ -33,6 +31,7 @@ from labgrade.answers.reading.tabular.splits import (
     by_words,
     places,
 )
+from labgrade.answers.reading.tabular.studies import as_run, is_study
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.answers.reading.words.terms import LEFT_OUT, TOTAL
 from labgrade.values import Table

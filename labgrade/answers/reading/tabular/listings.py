@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.plain_values import find_shape
-from labgrade.answers.reading.tabular.cells import row_name, without_package
-from labgrade.answers.reading.tabular.columns import as_meant
+from labgrade.answers.reading.tabular.cells import as_meant, row_name, without_package
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant
 from labgrade.answers.reading.typed_values import NUMBER_KINDS
 from labgrade.answers.reading.words.terms import JOINED, LEFT_OUT, TOTAL

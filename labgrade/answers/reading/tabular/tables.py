@@ -11,13 +11,13 @@ from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.tabular.blocks import find_blocks
 from labgrade.answers.reading.tabular.formats.literals import find_literals
 from labgrade.answers.reading.tabular.formats.records import find_in_line, find_records
-from labgrade.answers.reading.tabular.grids import turned
 from labgrade.answers.reading.tabular.headed import TableFound, TableProblem, below_headers, headless
 from labgrade.answers.reading.tabular.headers import (
     with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings
 from labgrade.answers.reading.tabular.splits import (
+    turned,
     unwrapped,
 )
 from labgrade.answers.reading.tabular.studies import find_runs

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.tabular.cells import row_name
-from labgrade.answers.reading.tabular.grids import grids
 from labgrade.answers.reading.tabular.headers import column_meant, is_about, names_rows, plain_word
+from labgrade.answers.reading.tabular.splits import grids
 from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.values import Number, Row, Table
 
