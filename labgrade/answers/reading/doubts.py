@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import find_numbers
-from labgrade.answers.reading.words.terms import agree, stands_out
+from labgrade.answers.reading.words.terms import SIGNS, TAG, agree, stands_out
 from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
@@ -54,13 +54,11 @@ _OF_MODEL = re.compile(
     r"[\s*_`]*(?:(?:is|was|are)\s+(?:(?:the|what|value|number|result|one|that)\s+){0,3})?(?:for|of|in|on|für|bei|von|pour|para|what)\s+(?:the\s+)?|\s*\(\s*",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
 _ASIDE = re.compile(
     r"[(\[](?:[^()\[\]\s]+\s+){2,}[^()\[\]]*[)\]]|[(\[](?:unlike|without|ohne|sans)[^()\[\]]*[)\]]", re.IGNORECASE
 )
 _ADDS_UP = re.compile(r"\b(?:sum|sums|summed|add|adds|added|adding|comes?) up to\b", re.IGNORECASE)
 _BOUND = re.compile(r"\b(max|min)\.\s", re.IGNORECASE)
-_PLAIN = re.compile(r"[\W_]+")
 _NEAR, _REACH = 48, 240  # characters
 _MAGNITUDE = 10
 
@@ -70,7 +68,7 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
 
     `about` is the model in question: a number said of another one is none.
     """
-    plain = _ADDS_UP.sub(" = ", _TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
+    plain = _ADDS_UP.sub(" = ", TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
     sentence = _SENTENCE.split(plain)[-1]
     sentence = _without_labels(_ASIDE.sub(" ", sentence))
     clauses = _CLAUSE.split(sentence)
@@ -171,6 +169,6 @@ def names_model(text: str) -> bool:
 def other_model(text: str, about: str) -> str:
     """The name of a model that the text speaks of, where it is another one than `about`; else ""."""
     names = [match[0].strip(" _-") for match in _MODEL.finditer(text)] if about else []
-    own = _PLAIN.sub("", about.lower())
-    others = [name for name in names if _PLAIN.sub("", name.lower()) not in own]
+    own = SIGNS.sub("", about.lower())
+    others = [name for name in names if SIGNS.sub("", name.lower()) not in own]
     return others[0] if others and len(others) == len(names) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.words.terms import letters_of
 from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 _MOST_WORDS = 20  # of a line that says that nothing is there yet
 _SHORT = 8  # words
-_WORD = re.compile(r"[^\W\d_]+")
 _MARKS = re.compile(r"[\s!-/:-@\[-`{-~\u2013\u2014\u2026\uff1f]*")
 
 
@@ -35,7 +35,7 @@ def is_placeholder(entry: object) -> bool:
         return bool(entry) and all(map(is_placeholder, entry.values() if isinstance(entry, dict) else entry))
     if not isinstance(entry, str) or any(map(str.isdigit, entry)):
         return entry is None
-    return bool(_MARKS.fullmatch(entry)) or is_to_come(" ".join(_WORD.findall(entry.lower())))
+    return bool(_MARKS.fullmatch(entry)) or is_to_come(letters_of(entry))
 
 
 def says_todo(text: str) -> str:

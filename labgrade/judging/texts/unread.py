@@ -5,14 +5,13 @@ The reader has turned the text into lines of typed pieces; no text is parsed her
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
-from labgrade.answers.reading.words.terms import agree
+from labgrade.answers.reading.words.terms import agree, letters_of
 from labgrade.answers.reading.words.vocabulary import concepts, known_words
 from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from labgrade.values import Value
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere
@@ -42,10 +40,10 @@ def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str],
     Without those that say another answer of the task, in words of no meaning or of its `title`: numbers that were
     taken, or the only one where something special is asked for.
     """
-    words = [f" {_words(text)} " for text in given]
+    words = [f" {letters_of(text)} " for text in given]
     told = [line for line in lines if line.pieces or line.terms]
     own = [line for line in told if not (_is_given(line, words, given) or _is_to_come(line))]
-    plain = _PLAIN.union(_words(title).split())
+    plain = _PLAIN.union(letters_of(title).split())
     others = [line for line in own if _is_plain(line, plain)]
     counts = [count for line in others for count in _counts(line)]
     if not (wanted.taken.issuperset(counts) or (len(counts) == 1 and _is_special(wanted))):
@@ -243,11 +241,7 @@ def _stands_out(piece: LinePiece) -> bool:
 
 
 def _said(line: Line) -> str:
-    return _words(" ".join(line.words))
-
-
-def _words(text: str) -> str:
-    return " ".join(_LETTERS.findall(text.lower()))
+    return letters_of(" ".join(line.words))
 
 
 def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
@@ -272,7 +266,7 @@ def _counts(line: Line) -> list[Fraction]:
 
 def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
     meant = concepts(word)
-    return not meant & SPECIAL and bool(meant or set(_words(word).split()) <= plain)
+    return not meant & SPECIAL and bool(meant or set(letters_of(word).split()) <= plain)
 
 
 def _is_to_come(line: Line) -> bool:

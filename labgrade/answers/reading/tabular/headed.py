@@ -20,7 +20,6 @@ from labgrade.answers.reading.tabular.headers import (
 )
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
-    RULE,
     by_blanks,
     by_commas,
     by_frame,
@@ -33,7 +32,7 @@ from labgrade.answers.reading.tabular.splits import (
 )
 from labgrade.answers.reading.tabular.studies import as_run, is_study
 from labgrade.answers.reading.typed_values import WrongTypeError
-from labgrade.answers.reading.words.terms import LEFT_OUT, TOTAL
+from labgrade.answers.reading.words.terms import LEFT_OUT, RULE, TOTAL
 from labgrade.values import Table
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
+from labgrade.answers.reading.words.terms import SIGNS
 from labgrade.answers.reading.words.vocabulary import known_words
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ OUR_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _OTHER_NETWORK = re.compile(r"\b(?:toy|tiny|baseline)\b", re.IGNORECASE)
-_PLAIN = re.compile(r"[\W_]+")
 _PREFIXED = re.compile(r"(?<![A-Za-z])([kKMGT])((?:MACs?|FLOPs?|FLOPS|Mult-?[Aa]dds?|M[Aa]dds?)(?![A-Za-z]))")
 _SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
 _LONGEST_SAID = 80
@@ -34,7 +34,7 @@ _AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
 
 def plain_word(header: str) -> str:
     """A header without case, spaces, markup and signs: `Param #` is `param`."""
-    return _PLAIN.sub("", header.lower())
+    return SIGNS.sub("", header.lower())
 
 
 def unit_of_header(header: str) -> str:

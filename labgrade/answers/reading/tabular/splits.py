@@ -7,6 +7,8 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.words.terms import RULE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -132,7 +134,6 @@ def _goes_on(line: str) -> bool:
 
 _MOST_CELLS = 400  # of a line
 _WIDE = re.compile(r"\s{2,}")
-RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 _MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
 
 

@@ -12,6 +12,7 @@ from labgrade.answers.reading.tabular.cells import row_of
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
 from labgrade.answers.reading.tabular.splits import grids
 from labgrade.answers.reading.typed_values import WrongTypeError
+from labgrade.answers.reading.words.terms import letters_of
 from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.values import Number, Table
 
@@ -171,7 +172,6 @@ _SUMS_UP = re.compile(
     r"(?:\s(?:of|over|the|all|across|seeds?|runs?|and|dev|deviation|accuracy|acc))*\s?)+"
 )
 _LONGEST = 80
-_WORD = re.compile(r"[^\W\d_]+")
 _NAMED = re.compile(r"([^\W\d_]{1,20})[\s_=:#-]{0,3}(\d[\d.^*e+-]{0,20})")
 _POWER = re.compile(r"(\d{1,4}) ?(?:\^|\*\*) ?[({]?([+-]?\d{1,2})[)}]?")
 _RAISED = re.compile(r"(?<=\d)[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}")
@@ -204,7 +204,7 @@ def as_run(cells: dict[str, str], above: Mapping[str, str] | None, kind: TableTy
 
 def sums_up(cell: str) -> bool:
     """Whether a cell says that its row or column sums up others: `mean of 3 seeds`."""
-    return bool(_SUMS_UP.fullmatch(" ".join(_WORD.findall(cell[:_LONGEST].lower()))))
+    return bool(_SUMS_UP.fullmatch(letters_of(cell[:_LONGEST])))
 
 
 def _of_setting(cell: str, column: str, kind: TableType) -> str:
