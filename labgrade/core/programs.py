@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import PurePosixPath
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 MODEL_FILES = (".onnx", ".pt", ".pth")
 SUBJECT = "subject"
 INPUT = "input.npy"
-TORCHSCRIPT, INPUT_SIZE = "torchscript_path", "input_size"
+TORCHSCRIPT, INPUT_SIZE, CONFIG = "torchscript_path", "input_size", "config"
 GIVEN: Mapping[str, str] = MappingProxyType(
     {
         TORCHSCRIPT: "the path of a TorchScript file, traced of the subject in eval mode, with its seeded weights",
         INPUT_SIZE: "the shape of the input, the batch first, each number an argument of its own: 1 3 224 224",
+        CONFIG: "what the task's `config` says, each name an argument of its own: layers=64,64,M linear=4096,1000",
     }
 )
 TARGET = ".given/model.pt"
@@ -67,6 +69,18 @@ def of_subject(source: str) -> bool:
     """Whether what is provided changes with the subject."""
     found = model_of(source)
     return source == INPUT or (found is not None and found[0] == SUBJECT)
+
+
+def config_arguments(config: Mapping[str, object]) -> list[str]:
+    """A config as arguments of a program: `layers=64,64,M`; what is nested, true or false is JSON."""
+
+    def said(value: object) -> str:
+        if isinstance(value, str):
+            return value
+        flat = isinstance(value, list | tuple) and not any(isinstance(each, list | tuple | dict) for each in value)
+        return ",".join(map(said, value)) if flat else json.dumps(value)  # type: ignore[call-overload]
+
+    return [f"{name}={said(value)}" for name, value in config.items()]
 
 
 def beside_the_spec(source: str) -> str | None:

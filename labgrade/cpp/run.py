@@ -113,7 +113,8 @@ def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
 
 def _arguments(given: tuple[str, ...], subject: SubjectSpec | None) -> list[str]:
     sizes = [str(size) for size in subject.input.shape] if subject is not None else []
-    values = {programs.TORCHSCRIPT: [programs.TARGET], programs.INPUT_SIZE: sizes}
+    config = programs.config_arguments(subject.options) if subject is not None and subject.is_config else []
+    values = {programs.TORCHSCRIPT: [programs.TARGET], programs.INPUT_SIZE: sizes, programs.CONFIG: config}
     return [argument for word in given for argument in values[word]]
 
 

@@ -76,8 +76,10 @@ def _form(
     if "call" in form and not there and set(map(str, listed(form.get("given")))) != {SAVE_TO}:
         yield path, "a 'call' is handed the subject, and this task has none"
     if "run" in form:
-        built = there and not any("config" in each for each in subjects)
-        yield from _run(form, path, kind, loaded, has_subject=built)
+        configs = sum("config" in each for each in subjects)
+        yield from _run(form, path, kind, loaded, has_subject=there and not configs)
+        whole = "config" if there and configs == len(subjects) else "model" if there and not configs else ""
+        yield from _arguments(_given(form), (*path, "run", "given"), whole)
         single = [(*path, "run", "provide", to) for to, source in _provided(form).items() if source == programs.INPUT]
         single += [(*path, "run", "given")] if programs.INPUT_SIZE in _given(form) else []
         for place in single if any("inputs" in each for each in subjects) else ():
@@ -144,17 +146,21 @@ def _run(
             yield place, f"'{target}' is no place within the folder that the program runs in"
         if isinstance(source, str) and (problem := _source_problem(source, Path(loaded.file).parent, has_subject)):
             yield place, problem
-    given = _given(form)
-    if given and not has_subject:
-        yield (*here, "given"), f"'{given[0]}' is of the subject, and this task has none"
-    if programs.INPUT_SIZE in given[:-1]:
-        yield (
-            (*here, "given"),
-            f"'{programs.INPUT_SIZE}' is as many arguments as the input has dimensions: put it last",
-        )
     if programs.TARGET in _provided(form):
         yield (*here, "provide", programs.TARGET), f"'{programs.TARGET}' is where '{programs.TORCHSCRIPT}' lies"
     yield from _reading(form, path, kind)
+
+
+def _arguments(given: list[Any], place: yaml.Path, subject: str) -> Iterator[tuple[yaml.Path, str]]:
+    """What does not fit of a program's arguments; `subject` is a 'config', a 'model', or nothing that all cases are."""
+    for word in given:
+        if word == programs.CONFIG and subject != "config":
+            yield place, f"'{word}' is of a subject that is a config, and this task has none"
+        elif word != programs.CONFIG and subject != "model":
+            yield place, f"'{word}' is of the subject, and this task has none"
+    for word, many in ((programs.INPUT_SIZE, "the input has dimensions"), (programs.CONFIG, "the config has names")):
+        if word in given[:-1]:
+            yield place, f"'{word}' is as many arguments as {many}: put it last"
 
 
 def _given(form: dict[str, Any]) -> list[Any]:

@@ -79,6 +79,15 @@ def test_it_is_run_with_the_file_and_the_size_of_the_subject_or_the_case(ask):
     assert ask.canned.requests[0].command[2:] == ("1", "3", "32", "32")
 
 
+def test_it_is_run_with_the_names_of_a_config(ask):
+    layers = {"name": "odd", "input": [1, 45], "layers": [8, "M"], "padded": True, "costs": {"mac": 1.5}, "none": []}
+    subject = SubjectSpec(model="config", options=layers, input=InputSpec(shape=()))
+    ask("macs: 5", form=replace(FORM, given=("config",)), subject=subject)
+    words = ["name=odd", "input=1,45", "layers=8,M", "padded=true", 'costs={"mac": 1.5}', "none="]
+    assert ask.canned.requests[0].command[1:] == tuple(words)
+    assert ".given/model.pt" not in ask.canned.requests[0].provide
+
+
 @pytest.mark.parametrize(
     ("said", "value"),
     [

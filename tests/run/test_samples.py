@@ -20,7 +20,7 @@ ROOT, SAMPLES = samples.ROOT, samples.FOLDER
 ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many", "tiling-ragged", "tiling-swapped"]
 
 # Built first, which takes half a minute for each the first time.
-BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
+BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong", "roofline-cpp"]
 # Of other labs, task by task: those of AlexNet's weights, of VGG's, and of files that are made first take long.
 OTHER_LABS = [
     "edge-exemplar",
@@ -90,7 +90,7 @@ def test_a_tiled_alexnet_gets_the_verdicts_beside_it(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason="needs cmake, g++ and make: apt install cmake g++ make")
-@pytest.mark.parametrize("name", sampled(BUILT[::-1], 3))
+@pytest.mark.parametrize("name", sampled(BUILT[::-1], 4))
 def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
     found = course.find(ROOT)
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in beside(name)]

@@ -107,7 +107,8 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "given",
             kinds.ARGUMENTS,
             "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
-            "number an argument of its own, so that it comes last. A program that is given something answers `cases`.",
+            "number an argument of its own, so that it comes last; or `config`, each name of it an argument of its "
+            "own, such as `layers=64,64,M`. A program that is given something answers `cases`.",
         ),
         *_of_a_run("it is built and runs"),
     ),
