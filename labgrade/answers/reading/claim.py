@@ -18,7 +18,7 @@ from labgrade.answers.reading.doubts import doubt_about, other_model, taken_back
 from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.numerals.number_words import Found, in_words
 from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explain_number, find_numbers, with_point
-from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
+from labgrade.answers.reading.numerals.units import divided_by, is_unit, label_unit, noun_in
 from labgrade.answers.reading.plain_values import NOT_FINITE, read_shape, shapes_said
 from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
 from labgrade.answers.reading.words.terms import (
@@ -266,7 +266,7 @@ def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[
         between = part[last.end : each.start]
         if each.start <= first.start or not stands_out(part, each) or first.number is None or each.number is None:
             continue
-        words = [word for word in LETTERS.findall(between) if len(word) > 1 and label_unit(word) is None]
+        words = [word for word in LETTERS.findall(between) if len(word) > 1 and not is_unit(word)]
         if any(not pattern("doubts", "choice").fullmatch(word) for word in words):
             return
         if kind == "number" and between.strip() == "(":  # 10e-2 (0.98): another measurement

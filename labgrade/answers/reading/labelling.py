@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_model, taken_back
-from labgrade.answers.reading.numerals.units import label_unit
+from labgrade.answers.reading.numerals.units import is_unit
 from labgrade.answers.reading.pieces import LinePiece
 from labgrade.answers.reading.tabular.headers import answer_column
 from labgrade.answers.reading.words.terms import JOINED, LETTERS, agree, stands_out
@@ -144,7 +144,7 @@ def chosen(plain: str, found: list[Found]) -> frozenset[int]:
     """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
     either: set[int] = set()
     for one, other in pairwise(found):
-        words = [word for word in LETTERS.findall(plain[one.end : other.start]) if label_unit(word) is None]
+        words = [word for word in LETTERS.findall(plain[one.end : other.start]) if not is_unit(word)]
         if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
             near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
             either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()

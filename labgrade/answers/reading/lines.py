@@ -13,7 +13,7 @@ from labgrade.answers.reading.doubts import corrections, other_model
 from labgrade.answers.reading.labelling import chosen, in_brackets, labelled, led
 from labgrade.answers.reading.numerals.number_words import Found, words_in
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.numerals.units import divided_by, label_unit
+from labgrade.answers.reading.numerals.units import divided_by, is_unit, label_unit
 from labgrade.answers.reading.pieces import OPEN, Above, Line, LinePiece
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.formats.series import apart, of_labels
@@ -94,7 +94,7 @@ def _run_for(written: str, about: str, before: str) -> str:
 def _is_unfilled(plain: str) -> bool:
     """Whether a line ends with a label and a blank to fill in, or a unit alone."""
     found = _UNFILLED.search(plain)
-    return found is not None and (_BLANK.search(found[1]) is not None or label_unit(found[2]) is not None)
+    return found is not None and (_BLANK.search(found[1]) is not None or is_unit(found[2]))
 
 
 def _joined(found: re.Match[str]) -> str:

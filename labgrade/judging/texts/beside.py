@@ -13,7 +13,7 @@ from labgrade.answers.reading.words.terms import agree
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.core.results import Answer
 from labgrade.judging.texts.choice import waiting
-from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting
+from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, Rank, Sighting
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.numerals.units import Unit
     from labgrade.core.results import Answered
-    from labgrade.judging.texts.evidence import WantedNumber
     from labgrade.values import Scalar, Table, Value
     from labgrade.verdict import Verdict
 
 CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 PARTS, MOST_PARTS = 2, 100  # of a sum
-_IN_FULL = 10**6  # of so many digits no two numbers add up to a third by accident
-_ROUGHLY = Fraction(1, 100)
 _WHOLE = frozenset({"parameters", "total", "memory"})
 _COMMA = re.compile(r"(\d{1,3}),(\d{3})\s?([A-Za-z].*)")
 THOP = re.compile(r"\d{1,3}\.\d{3}B")
@@ -60,22 +57,6 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
         return False
     larger = (each.number for each in others if each.number.digits is None or each.number.digits >= LEAST_DIGITS)
     return any(number.value + number.half_unit < each.value < MAGNITUDE * number.value for each in larger)
-
-
-def is_rough(other: Sighting, best: Sighting) -> bool:
-    """Whether a number says roughly what another one says in full: `26,499,616 bytes; the file has 26.6 MB`."""
-    few, full = other.number.digits, best.number.digits
-    off = abs(other.number.value - best.number.value)
-    in_full = full is None or full > LEAST_DIGITS
-    return few is not None and few <= CLAIMABLE_DIGITS and in_full and off <= _ROUGHLY * abs(best.number.value)
-
-
-def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
-    """Whether a line pairs its numbers with like labels, so that the nearest one is not of these words: `5 / 4 / 1`."""
-    asked = wanted.asked & SPECIAL
-    line = [each for each in said if each.line.place == claimed.line.place]
-    own = [each for each in line if asked & {*each.piece.said} and not each.piece.titled]
-    return bool(asked and own) and not any(is_same_number(each, claimed) for each in own)
 
 
 def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict]) -> bool:
@@ -112,13 +93,6 @@ def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
         if total > whole.value + off:
             break
     return []
-
-
-def two_adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
-    """All numbers that add up with another one to a whole in full: what the convolutions and the linear layers take."""
-    values = {each.number.value for each in numbers if each.number.value > 0}
-    exact = whole.half_unit == 0 and whole.value >= _IN_FULL
-    return [each for each in numbers if exact and whole.value - each.number.value in values]
 
 
 def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) -> Sighting | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import is_model
@@ -17,11 +16,9 @@ from labgrade.judging.texts.beside import (
     adding_up,
     all_trainable,
     as_trainable,
-    is_of_another,
     is_rounder,
     is_same_number,
     scaled,
-    two_adding_up,
     units_above,
 )
 from labgrade.judging.texts.choice import MOST_ALIKE
@@ -60,7 +57,7 @@ class Candidates:
         said = [each for each in everything if not (each.line.code or each.line.quoted)]
         # Who quotes may stress the answer; a statement that is quoted does not say what is right.
         said = said or [each for each in everything if each.line.quoted and self._is_right(each)]
-        if claimed is not None and not is_of_another(wanted, claimed, said):
+        if claimed is not None:
             same = [at for at, each in enumerate(said) if is_same_number(each, claimed)]
             for at in same:
                 said[at] = replace(said[at], rank=Rank.WORDS, number=claimed.number, claimed=True)
@@ -121,16 +118,8 @@ class Candidates:
             others = [each for each in self._said if not agree(each.number, best.number)]
             own = [each for each in others if each.rank > Rank.OTHER]
             runs = (adding_up(best.number, of[at : at + MOST_PARTS]) for of in (own, others) for at in range(len(of)))
-            pairs = two_adding_up(best.number, others)
-            self._parts = {id(each.piece) for run in (*runs, pairs) for each in run}
+            self._parts = {id(each.piece) for run in runs for each in run}
         return id(other.piece) in self._parts
-
-    def _lacks_its_unit(self, each: Sighting) -> bool:
-        """Whether a bare number with a decimal point would be right in some unit: 26.499616, and no word of MB."""
-        if not (is_bare(each.number) and 0 < each.number.half_unit < 1) or digits_of(each.number) <= CLAIMABLE_DIGITS:
-            return False
-        scales = [Fraction(base) ** power for base in (1000, 1024) for power in (1, 2, 3)]
-        return any(self._is_right(replace(each, number=scaled(each.number, one, ""))) for one in scales)
 
     def _replaced_right(self, meant: Sighting) -> bool:
         """Whether a right number was taken back for this one, so that a person should look."""

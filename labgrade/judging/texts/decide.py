@@ -21,7 +21,6 @@ from labgrade.answers.reading.words.terms import agree, misprinted
 from labgrade.judging.texts.beside import (
     CLAIMABLE_DIGITS,
     PARTS,
-    is_rough,
     is_wrong,
     with_point,
 )
@@ -117,7 +116,7 @@ class Decision(Candidates):
         same_line = other.line.place == best.line.place
         if same_line and misplaced(best.number, other.number) and not is_bare(other.number):
             return True
-        if misprinted(best.number, other.number) or self._is_part(other, best) or is_rough(other, best):
+        if misprinted(best.number, other.number) or self._is_part(other, best):
             return False
         if (
             best.piece.measures
@@ -151,9 +150,6 @@ class Decision(Candidates):
         in_unit = self._in_sight()
         if in_unit is not None:
             return suggested(wanted, wanted.judged(in_unit.number), in_unit, "unit in sight", ())
-        left_out = next((each for each in distinct if self._lacks_its_unit(each)), None)
-        if left_out is not None:
-            return listed(self._wanted, [left_out])
         if meant is not None:
             return self._judged_wrong(meant, doubtful)
         if labelled:

@@ -174,6 +174,12 @@ def label_unit(label: str, kind: str = "") -> Unit | None:
     return unit if unit.measures == "rate" and _PER_SECOND.fullmatch(plain, len(unit.text)) else None
 
 
+def is_unit(word: str) -> bool:
+    """Whether a word by itself is a unit of bytes or operations, or a prefix."""
+    unit = label_unit(word)
+    return unit is not None and (unit.prefixed or unit.measures == "bytes" or unit.noun in ("MACs", "FLOPs"))
+
+
 def divided_by(text: str, position: int = 0) -> tuple[int, str] | None:
     """Where a label's division ends that starts at `position`, and the unit that it leaves: `/ 10^9`, `/ 1024 / 1024`.
 
