@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.words.languages import LANGUAGES
+from labgrade.answers.reading.words.terms import BRACKETS
 from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.judging.texts.choice import waiting
 from labgrade.values import Number, Table
@@ -29,7 +30,6 @@ _TYPE = re.compile(r"([A-Z]\w*)[-: ]")
 _TYPE_NUMBER = re.compile(r"[a-z]\w*-\d+")
 _TYPE_AND_NUMBER = re.compile(r"([A-Za-z]\w*?)[ _#(]{1,3}(\d+)\)?|#?(\d+)[ _.:)-]{1,3}([A-Za-z]\w*)")
 _INDEX = re.compile(r"(?<=\w)\[(\d+)\]")
-_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _WORD = re.compile(r"[^\s()\[\]{},;:=|<>\u2192'\"`]+")
 _SIZES = re.compile(r"[\d.,#x\u00d7*/\u2013\u2014-]+")
 _LABEL = re.compile(r"(?:layers?|modules?|nodes?|schicht|couche|capa|層|层)[\s_#.:]{0,3}(?=\S)")
@@ -123,7 +123,7 @@ def _types(row: Row) -> frozenset[str]:
 def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
     """The row whose name a cell says among other words; nothing where it may be another, or none."""
     cell = _INDEX.sub(r".\1", cell)
-    outside = _BRACKETS.sub(" ", cell)
+    outside = BRACKETS.sub(" ", cell)
     said = [(word, _row_of(word, known, types)) for word in _WORD.findall(cell)]
     named = {row for _, row in said if row}
     if len(named) != 1:

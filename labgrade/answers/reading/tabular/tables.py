@@ -22,7 +22,7 @@ from labgrade.answers.reading.tabular.splits import (
 )
 from labgrade.answers.reading.tabular.studies import find_runs
 from labgrade.answers.reading.tabular.tallies import find_graphs, find_tallies
-from labgrade.answers.reading.words.terms import PIPES
+from labgrade.answers.reading.words.terms import INK, PIPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,6 @@ Splitter: TypeAlias = "Callable[[str], list[str]]"
 
 _BEHIND_WORDS = re.compile(r"[\s:=*_`]{0,20}(?:\w{1,20}\()?\{")
 _WITHOUT_BRACES = re.compile(r"(?:\w{1,20}\()?\{[^\n]*")
-_INK = re.compile(r"[^\n]")
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
@@ -135,11 +134,11 @@ def _without_header(region: str, start: int, kind: TableType, least: int) -> lis
     found: list[TableFound | TableProblem] = []
     for table, first, behind in list(find_literals(region, kind)):
         found.append(TableFound(table=table, position=start + first))
-        region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
+        region = region[:first] + INK.sub("!", region[first:behind]) + region[behind:]
     graphs: list[TableFound | TableProblem] = []
     for table, first, behind in find_graphs(region, kind):
         graphs.append(TableFound(table=table, position=start + first))
-        region = region[:first] + _INK.sub(" ", region[first:behind]) + region[behind:]
+        region = region[:first] + INK.sub(" ", region[first:behind]) + region[behind:]
     if len(kind.columns) == 1:
         lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
         starts = list(accumulate((len(line) + 1 for line in lines), initial=start))

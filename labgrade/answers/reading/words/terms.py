@@ -23,6 +23,7 @@ _ADDED_BEFORE = re.compile(
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 DIGIT, LETTERS, SIGNS = re.compile(r"\d"), re.compile(r"[^\W\d_]+"), re.compile(r"[\W_]+")
+INK, BRACKETS = re.compile(r"[^\n]"), re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]*$")  # a line that only parts others
 JOINED = re.compile(

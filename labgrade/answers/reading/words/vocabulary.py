@@ -22,7 +22,7 @@ CONCEPTS = (
 )
 _LONGEST = 400
 _JOINT = r"[\s_-]{0,3}"
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
 # What is left out is none of what a label speaks of: `GoogLeNet (without auxiliary classifiers)`.
@@ -69,7 +69,7 @@ def pattern(*path: str) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def concepts(words: str) -> frozenset[str]:
     """What words (their first 400 characters) speak of."""
-    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
+    left = pattern("labels", "nothing").sub(" ; ", CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
     found = set()
     for name in CONCEPTS:
         rest = pattern("labels", name).sub(" ; ", left)
