@@ -114,7 +114,7 @@ def _line(whole: str, above: Above, path: str, number: int, about: str, kind: Ki
         return None
     if LEFT_OUT.match(whole):
         return Line(place=place, number=number, dots=True)
-    if RULE.match(whole):
+    if RULE.match(whole.strip("`~ \t")):
         return None
     plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]

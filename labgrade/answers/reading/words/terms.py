@@ -25,7 +25,7 @@ _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 DIGIT, LETTERS, SIGNS = re.compile(r"\d"), re.compile(r"[^\W\d_]+"), re.compile(r"[\W_]+")
 INK, BRACKETS = re.compile(r"[^\n]"), re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
-RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]*$")  # a line that only parts others
+RULE = re.compile(r"[\s|+:=\-_*\u2500-\u257f]*$")  # a line that only parts others
 JOINED = re.compile(
     r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
 )
