@@ -54,7 +54,6 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 
-_ADDED = re.compile(r"[+*\u00d7\u00b7]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = frozenset(known_words("plain", "in_an_entry"))
 _ALONE = re.compile(r"\b(?:only|alone|nur|solo|seulement)\b|\u53ea|\b(?:sqrt|log\d*|ln|exp)\s?\(", re.IGNORECASE)
@@ -311,10 +310,10 @@ def _behind(text: str, found: Found) -> str:
     return behind_rate(text[found.end :]) if found.measures == "rate" else text[found.end :]
 
 
-def _added(text: str, kind: str) -> re.Match[str] | None:
+def _added(text: str, kind: str) -> str:
     """The sign by which a number of a text is added to another one, or multiplied with it."""
     between = (text[one.end : other.start] for one, other in pairwise(find_numbers(text, kind)))
-    return next(filter(None, map(_ADDED.search, between)), None)
+    return next((sign for each in between for sign in each if sign in "+*\u00d7\u00b7"), "")
 
 
 def _strange_word(text: str, kind: str, name: str) -> str:

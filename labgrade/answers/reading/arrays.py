@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from labgrade.answers.reading.documents import Unreadable, read_bytes
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Submission
     from labgrade.values import Array
 
+_Of = TypeVar("_Of")
 LARGEST = 256_000_000
 _MOST_ARRAYS = 2_000
 _UNPACKED = 512_000_000
@@ -67,7 +68,7 @@ def read_safetensors(submission: Submission, relative: str) -> dict[str, Array] 
     return _read(submission, relative, _of_safetensors)
 
 
-def _read(submission: Submission, relative: str, of: Callable[[bytes], Any]) -> Any:
+def _read(submission: Submission, relative: str, of: Callable[[bytes], _Of]) -> _Of | Unreadable:
     data = read_bytes(submission, relative, LARGEST)
     if isinstance(data, Unreadable):
         return data

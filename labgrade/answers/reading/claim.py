@@ -65,7 +65,6 @@ _COUNTS = re.compile(r"\d[\d.,]*\s?[kKMGT]?\s{0,20}$")  # the words are the unit
 _NUMBERED = re.compile(r"[\s>*+-]*\d{1,3}[.)]?\s*")  # 1. Total MACs
 _UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
 _EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?\w[^<>]*+>)\s*+$")
-_MARK = re.compile(r"[ \t>]*")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
 _RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
 _SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]")
@@ -303,8 +302,7 @@ def _next_line(label: str, below: str, asked: _Wanted, offset: int) -> list[Cand
     """The first line with something on it, where that begins with the value."""
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
-            marks = _MARK.match(line)
-            plain = as_ascii(line).translate(PIPES)[marks.end() if marks else 0 :][:_REACH]
+            plain = as_ascii(line).translate(PIPES)[len(line) - len(line.lstrip(" \t>")) :][:_REACH]
             position, stated = _skipped(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []

@@ -32,7 +32,7 @@ MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _FLOAT = 1_000  # from here on a count may be printed as a float
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
-_BARE = re.compile(r"[\d.,'_ \u00a0]+")
+_MARKS = ".,'_ \u00a0"  # within digits
 # How many digits a right value needs to be no accident, by the rank of its label.
 LEAST_DIGITS = 5
 _ENOUGH = {4: 2, 3: 3, 2: 4, 1: 4}
@@ -223,7 +223,7 @@ def are_rivals(one: Number, other: Number) -> bool:
 
 def is_bare(number: Number) -> bool:
     """Whether a number was written without any unit or word."""
-    return bool(_BARE.fullmatch(number.text))
+    return bool(number.text) and all(each.isdecimal() or each in _MARKS for each in number.text)
 
 
 def numbers_of(answer: Answered | None) -> Iterator[Fraction]:

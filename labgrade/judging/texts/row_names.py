@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
 _BLANKS = re.compile(r"[\s_]+")
-_DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
 _SYNONYMS: dict[str, list[str]] = LANGUAGES["tables"]["layer_types"]
 _LAYER_WORDS = frozenset(known_words("layer"))
 _TYPE = re.compile(r"([A-Z]\w*)[-: ]")
@@ -57,7 +56,7 @@ def names_of(expected: Table) -> Mapping[str, str]:
 
 def _called(expected: Table) -> Mapping[str, str]:
     """What people call the types of layers that are rows; nothing that several of them may be called."""
-    of_class = ((row.name, _DIMENSIONS.sub("", row.name)) for row in expected.rows)
+    of_class = ((row.name, _base(row.name)) for row in expected.rows)
     names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, ())}]
     shared = Counter(each for each, _ in names)
     return {each: name for each, name in names if shared[each] == 1}
@@ -112,10 +111,15 @@ def _with_names_alone(answer: Table, expected: Table) -> Table:
     return replace(answer, rows=tuple(rows))
 
 
+def _base(name: str) -> str:
+    """The class of a layer without its dimensions: `Conv` of `Conv2d`."""
+    return name[:-2] if name[-3:-2].islower() and name.endswith(("1d", "2d", "3d")) else name
+
+
 def _types(row: Row) -> frozenset[str]:
     """The words for the type of a layer, which its other names begin with."""
     classes = {found[1] for name in row.also_named if (found := _TYPE.match(name))}
-    bases = {_DIMENSIONS.sub("", name) for name in classes}
+    bases = {_base(name) for name in classes}
     words = {word for base in bases for word in _SYNONYMS.get(base, ())}
     return frozenset({name.lower() for name in classes | bases} | words)
 

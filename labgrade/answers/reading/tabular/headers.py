@@ -28,7 +28,6 @@ _PREFIXED = re.compile(r"(?<![A-Za-z])([kKMGT])((?:MACs?|FLOPs?|FLOPS|Mult-?[Aa]
 _SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
 _LONGEST_SAID = 80
 _AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
-_OF_OUTPUT = re.compile(r"^out(?:put)?|out(?:put)?$")
 _AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
 
 
@@ -130,7 +129,7 @@ def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
 
 def _axis(header: str) -> int | None:
     word = plain_word(header)
-    return _AXIS.get(word, _AXIS.get(_OF_OUTPUT.sub("", word)))
+    return _AXIS.get(word, _AXIS.get(word.replace("output", "").replace("out", "")))
 
 
 def _words_for(column: str) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ PIECE = re.compile(
 )
 _CELL = re.compile(r"\[[^\n\[\]]{0,120}\]|\([^\n()]{0,120}\)|\S+")
 _GAP = re.compile(r"\S {2,}\S")
-_WORD = re.compile(r"[^\W\d]")
 _INDEX = re.compile(r"^\d+(?=\s)")
 
 
@@ -65,7 +64,7 @@ def by_words(line: str) -> list[str]:
 def by_frame(header: str) -> list[str]:
     """The words of a header that begins with blanks, as pandas prints it: one blank may part two columns of texts."""
     words = header.split() if header[:1] == " " and _GAP.search(header) else []
-    return words if all(map(_WORD.match, words)) else []
+    return words if all(word[0].isalpha() or word[0] == "_" for word in words) else []
 
 
 def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:

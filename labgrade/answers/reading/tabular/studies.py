@@ -26,16 +26,14 @@ _SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", 
 _UNIT = re.compile(
     r"(?<=[\d)])[\s,;]{0,3}(?:[(\[]\s?)?(?:in\s)?(?:%|percent|per\scent|prozent)[\s)\]]{0,3}$", re.IGNORECASE
 )
-_BARE = re.compile(r"\d{1,6}")
 _SAID = re.compile(
     r"(?<![A-Za-z_])((?:[A-Za-z_]{1,30}+[ .]{1,2}){0,3}[A-Za-z_]{1,30}+)[\s\"'`*]{0,4}"
     r"(?:[=:]|\bis\b|\bof\b)?[\s\"'`*]{0,4}"
     r"([+-]?\d[\d.,]{0,20}(?:(?:e|\^)[+-]?\d{1,3})?%?|nan|[+-]?inf)(?![\w.])",
     re.IGNORECASE,
 )
-_SIGN = re.compile(r"[:=]|->")
 _LONGEST_LINE = 600
-_LAST_WORDS = 3
+_LAST_WORDS, _MOST_DIGITS = 3, 6
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
@@ -90,12 +88,16 @@ def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 def _with_seeds(grid: list[list[str]], kind: TableType) -> list[list[str]]:
     """The table with its header's `seed 0 | seed 1` in full, where numbers that follow on each other head all runs."""
     header, *rows = grid
-    numbers = [int(cell) for cell in header if _BARE.fullmatch(cell)]
-    others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _BARE.fullmatch(cell)]
+    numbers = [int(cell) for cell in header if _is_bare(cell)]
+    others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _is_bare(cell)]
     follow = numbers == [*range(numbers[0], numbers[0] + len(numbers))] if numbers else False
     if not follow or "seed" not in kind.columns or {kind.row, True} | set(others) != {kind.row, True}:
         return grid
-    return [[f"seed {cell}" if _BARE.fullmatch(cell) else cell for cell in header], *rows]
+    return [[f"seed {cell}" if _is_bare(cell) else cell for cell in header], *rows]
+
+
+def _is_bare(cell: str) -> bool:
+    return cell.isdecimal() and len(cell) <= _MOST_DIGITS
 
 
 def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
@@ -153,7 +155,7 @@ def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
 def _said(line: str, kind: TableType) -> dict[str, str]:
     """What a line says of one run: a value of the setting and of another column, each behind its name."""
     found: dict[str, str] = {}
-    for match in _SAID.finditer(line) if _SIGN.search(line) else ():
+    for match in _SAID.finditer(line) if any(sign in line for sign in (":", "=", "->")) else ():
         column = _column_of(match[1], kind.columns)
         if column is not None:
             found.setdefault(column, match[2].rstrip(".,"))
