@@ -13,7 +13,7 @@ from labgrade.answers.reading.words.terms import agree
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.core.results import Answer
 from labgrade.judging.texts.choice import waiting
-from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, Rank, Sighting
+from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.numerals.units import Unit
     from labgrade.core.results import Answered
+    from labgrade.judging.texts.evidence import WantedNumber
     from labgrade.values import Scalar, Table, Value
     from labgrade.verdict import Verdict
 
@@ -57,6 +58,14 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
         return False
     larger = (each.number for each in others if each.number.digits is None or each.number.digits >= LEAST_DIGITS)
     return any(number.value + number.half_unit < each.value < MAGNITUDE * number.value for each in larger)
+
+
+def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
+    """Whether a line pairs its numbers with like labels, so that the nearest one is not of these words: `5 / 4 / 1`."""
+    asked = wanted.asked & SPECIAL
+    line = [each for each in said if each.line.place == claimed.line.place]
+    own = [each for each in line if asked & {*each.piece.said} and not each.piece.titled]
+    return bool(asked and own) and not any(is_same_number(each, claimed) for each in own)
 
 
 def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict]) -> bool:

@@ -16,6 +16,7 @@ from labgrade.judging.texts.beside import (
     adding_up,
     all_trainable,
     as_trainable,
+    is_of_another,
     is_rounder,
     is_same_number,
     scaled,
@@ -57,7 +58,7 @@ class Candidates:
         said = [each for each in everything if not (each.line.code or each.line.quoted)]
         # Who quotes may stress the answer; a statement that is quoted does not say what is right.
         said = said or [each for each in everything if each.line.quoted and self._is_right(each)]
-        if claimed is not None:
+        if claimed is not None and not is_of_another(wanted, claimed, said):
             same = [at for at, each in enumerate(said) if is_same_number(each, claimed)]
             for at in same:
                 said[at] = replace(said[at], rank=Rank.WORDS, number=claimed.number, claimed=True)
