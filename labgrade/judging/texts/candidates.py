@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import is_model
@@ -121,6 +122,13 @@ class Candidates:
             runs = (adding_up(best.number, of[at : at + MOST_PARTS]) for of in (own, others) for at in range(len(of)))
             self._parts = {id(each.piece) for run in runs for each in run}
         return id(other.piece) in self._parts
+
+    def _lacks_its_unit(self, each: Sighting) -> bool:
+        """Whether a bare number with a decimal point would be right in some unit: 26.499616, and no word of MB."""
+        if not (is_bare(each.number) and 0 < each.number.half_unit < 1) or digits_of(each.number) <= CLAIMABLE_DIGITS:
+            return False
+        scales = [Fraction(base) ** power for base in (1000, 1024) for power in (1, 2, 3)]
+        return any(self._is_right(replace(each, number=scaled(each.number, one, ""))) for one in scales)
 
     def _replaced_right(self, meant: Sighting) -> bool:
         """Whether a right number was taken back for this one, so that a person should look."""

@@ -150,6 +150,9 @@ class Decision(Candidates):
         in_unit = self._in_sight()
         if in_unit is not None:
             return suggested(wanted, wanted.judged(in_unit.number), in_unit, "unit in sight", ())
+        left_out = next((each for each in distinct if self._lacks_its_unit(each)), None)
+        if left_out is not None:
+            return listed(self._wanted, [left_out])
         if meant is not None:
             return self._judged_wrong(meant, doubtful)
         if labelled:
