@@ -86,7 +86,7 @@ soak: setup test-tools
 	$(BIN)/python -m pip install --quiet --no-deps -c constraints.txt executorch torchao ruamel.yaml tabulate
 	$(BIN)/python -m pip install --quiet --no-deps -r tests/soak/tools.txt
 	$(BIN)/python -m pip install --quiet --no-deps --target .tools ultralytics-thop==2.2.3 torch-summary==1.4.5
-	LABGRADE_TOOLS=.tools LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
+	LABGRADE_TOOLS=.tools LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_CRASHES=200 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
 	LABGRADE_TRIES_EDITS=3000 LABGRADE_TRIES_CORRUPTED=8000 \
 	$(BIN)/python -m pytest -n auto
 

@@ -34,7 +34,7 @@ def graded(
     room: classroom.Classroom, results: Path, workers: int, names: tuple[str, ...] = ()
 ) -> tuple[float, float, float]:
     """CPU and wall seconds of grading, without the cluster's start, and the highest memory so far in MiB."""
-    with connect.opened(f"local:{workers}") as client:
+    with connect.connected(f"local:{workers}") as client:
         machines = ClusterMachines(client)
         cpu, wall = time.process_time(), time.monotonic()
         wanted = RunRequest(source=room.submissions, results=results, root=room.folder, names=names)

@@ -1,6 +1,7 @@
 """What became of labgrade's costs since a commit: both are built side by side, run in turn, and compared.
 
     python benchmarks/since.py 672a1f12 [--rounds 5] [--only pytest,class,tiling] [--size 25]
+    python benchmarks/since.py 672a1f12 --only jail,class,desk        # what protection costs
 
 The commit is checked out into a worktree beside its own environment, which shares the packages of the present one: no
 package is installed. Each row is run for both in turn, in every round; printed are the medians and their ratio. CPU is
@@ -53,6 +54,66 @@ import sys
 sys.path.insert(0, {root!r})
 from reference.tiling import tiling_findings
 tiling_findings({student!r}, original={original!r})
+"""
+_TRIVIAL = """
+import sys, tempfile
+from pathlib import Path
+sys.path.insert(0, {root!r} + "/benchmarks")
+if __name__ == "__main__":
+    from sandbox import TRIVIAL, Runner, warm
+    with tempfile.TemporaryDirectory() as folder, Runner() as runner:
+        check = warm(runner, Path(folder), TRIVIAL, None)
+        for _ in range({times}):
+            check()
+"""
+# As a browser asks, without one: the page of an answer, its form, the page that comes of it.
+_ANSWERS = """
+import html, http.client, re, sys, tempfile, time
+from pathlib import Path
+from urllib.parse import urlencode, urljoin, urlsplit
+sys.path[:0] = [{root!r} + "/benchmarks", {root!r} + "/tests"]
+import desk
+
+def fields(page):
+    (form,) = re.findall(r'<form[^>]* id="mark".*?</form>', page, re.DOTALL)
+    for tag in re.findall("<input[^>]*>", form):
+        given = dict(re.findall(r'(\\w+)="([^"]*)"', tag))
+        yield given["name"], "1" if given["name"].startswith("points") else html.unescape(given.get("value", ""))
+    yield "comment", ""
+
+with tempfile.TemporaryDirectory() as name:
+    (Path(name) / "specs/lab2").mkdir(parents=True)
+    (Path(name) / "specs/lab2/lab.yaml").write_text("title: Lab\\n")
+    desk.write_class(Path(name, "results"), 2 * {times})
+    running, link = desk.opened(Path(name, "results"), Path(name))
+    cookies = dict()
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(link).port)
+
+    def ask(url, form=None):
+        parts = urlsplit(url)
+        headers = dict(Host=parts.netloc, Cookie="; ".join("=".join(each) for each in cookies.items()))
+        if form is not None:
+            headers |= {{"Origin": "http://" + parts.netloc, "Content-Type": "application/x-www-form-urlencoded"}}
+        connection.request("GET" if form is None else "POST", parts.path + "?" + parts.query, form, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        cookies.update(each.split(";")[0].split("=", 1) for each in answer.headers.get_all("set-cookie", []))
+        return ask(urljoin(url, answer.headers["location"])) if answer.status in (302, 303, 307) else (url, text)
+
+    for _ in range(50):  # the link may be printed before anybody listens
+        try:
+            connection.connect()
+            break
+        except OSError:
+            time.sleep(0.2)
+    try:
+        at, text = ask(link)
+        at, text = ask(urljoin(at, html.unescape(re.search('href="(/question[^"]*)"', text)[1])))
+        for _ in range({times}):
+            at, text = ask(urljoin(at, "/decide"), urlencode(list(fields(text))))
+    finally:
+        running.terminate()
+        running.wait()
 """
 
 
@@ -184,7 +245,13 @@ def _environment(root: Path, place: Path) -> Path:
     (there,) = place.glob("lib/python*/site-packages")
     # As lines of a .pth file: a jail shows what is on the search path, and not what links lead to.
     (there / "_labgrade.pth").write_text(f"import sys; sys.path.insert(0, {str(root)!r})\n{here}\n")
-    return next(place.glob("bin/python"))
+    python = next(place.glob("bin/python"))
+    asked = [str(python), "-c", "import labgrade, pytest, torch; print(labgrade.__file__)"]
+    said = subprocess.run(asked, cwd=place, check=True, capture_output=True, text=True).stdout
+    if not Path(said.strip()).is_relative_to(root):  # what fails to start costs little
+        message = f"the environment of {root} has the labgrade of {said}"
+        raise RuntimeError(message)
+    return python
 
 
 def _made(folder: Path) -> Path:
@@ -253,7 +320,33 @@ def exemplars(side: Side, number: int, _size: int) -> dict[str, Cost]:
     return {"exemplar, first time": _pytest(side, f"cache-exemplar-{number}", "--submission=exemplar")}
 
 
-ROWS = {"pytest": first_and_again, "exemplar": exemplars, "explained": explained, "class": a_class, "tiling": tiling}
+def _each(side: Side, code: str, times: int) -> Cost:
+    """What one of many costs: the difference between ten more than `times` of them and ten."""
+    few, many = (
+        side.run(["-c", code.format(root=str(side.root), times=count)], "cache-each") for count in (10, 10 + times)
+    )
+    return Cost((many.cpu - few.cpu) / times * 1e3, (many.wall - few.wall) / times * 1e3, many.memory)
+
+
+def jail(side: Side, _number: int, _size: int) -> dict[str, Cost]:
+    """A function that returns a number, called in the jail."""
+    return {"trivial check (ms)": _each(side, _TRIVIAL, 200)}
+
+
+def desk(side: Side, _number: int, _size: int) -> dict[str, Cost]:
+    """An answer that is marked at the desk: the form is taken in, and the page of the next one comes."""
+    return {"answer at the desk (ms)": _each(side, _ANSWERS, 100)}
+
+
+ROWS = {
+    "jail": jail,
+    "desk": desk,
+    "pytest": first_and_again,
+    "exemplar": exemplars,
+    "explained": explained,
+    "class": a_class,
+    "tiling": tiling,
+}
 
 
 def main() -> None:

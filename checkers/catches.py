@@ -24,7 +24,7 @@ def catches(answer: Table | Findings, expected: Value | None) -> Verdict:
     """
     del expected  # the names of the rows say what is expected
     if not isinstance(answer, Table):
-        return incorrect(f"got {shown(answer)}, which says nothing of any file")
+        return incorrect(f"got {shown(answer)}, which has no verdict on any file")
     right = [row for row in answer.rows if row.name.startswith(_RIGHT)]
     wrong = [row for row in answer.rows if not row.name.startswith(_RIGHT)]
     refused = [f"{_what(row)} ({row.cells.get('verdict')})" for row in right if not _is(row, _ACCEPTED)]

@@ -84,7 +84,7 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
         return incorrect(f"got a tensor of {answer.dtype}, which holds no numbers")
     if answer.shape != expected.shape:
         hint = "the values agree, only the shape is wrong" if _same_in_order(answer, expected, rtol, atol) else ""
-        reason = f"got shape {_size(answer)}, expected {_size(expected)}; nothing is broadcast"
+        reason = f"got shape {_size(answer)}, expected {_size(expected)}; shapes are not broadcast"
         return incorrect(reason, hint=hint or _transposed(answer, expected, rtol, atol))
     tolerance = f"atol {atol:g} + rtol {rtol:g} * abs(expected)"
     if np.array_equal(answer, expected):  # to the last bit, as of the same machine: takes a tenth of the time
@@ -159,7 +159,7 @@ def _up(value: float) -> str:
 
 def _transposed(answer: Array, expected: Array, rtol: float, atol: float) -> str:
     if answer.ndim > 1 and answer.T.shape == expected.shape and _agree(answer.T, expected, rtol, atol):
-        return "it agrees once its dimensions are in reverse order: it is transposed"
+        return "the values agree once the dimensions are reversed: the tensor is transposed"
     return ""
 
 

@@ -51,6 +51,6 @@ def feasible(
     allowed = [row for row in expected.rows if number(row, limit) <= most]
     better = max((sign * number(row, best) for row in allowed), default=Fraction(0)) - sign * number(chosen, best)
     if better > Fraction(repr(slack)):
-        reason = f"'{chosen.name}' keeps the limit, but another choice that does has a better {best}"
+        reason = f"'{chosen.name}' keeps the limit, but another choice within it has a better {best}"
         return partial(Fraction(1, 2), reason, agrees=False, **facts)
-    return correct(f"'{chosen.name}' keeps the limit, and none that does is better", **facts)
+    return correct(f"'{chosen.name}' keeps the limit, and no choice within it is better", **facts)

@@ -53,4 +53,4 @@ def _off(got: Array, want: Array) -> str:
         return f"the shape is {list(got.shape)}, not {list(want.shape)}"
     kept = got != 0
     lost, left = int((~kept & (want == 1)).sum()), int((kept & (want == 0)).sum())
-    return f"{lost:,} are removed that stay, and {left:,} stay that are removed" if lost or left else ""
+    return f"{lost:,} are removed that should stay, and {left:,} stay that should be removed" if lost or left else ""

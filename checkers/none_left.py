@@ -38,7 +38,7 @@ def none_left(
         return correct(says)
     fault = next((finding for finding in answer.found if finding.fault), None)
     if fault is not None:
-        reason = "labgrade contradicts itself about this file, which is its failure, not yours: a person will look"
+        reason = "labgrade contradicts itself about this file. That is its fault, not yours; a person will look at it"
         return without_value(Outcome.FAULT, reason, fault=fault.says)
     absent = next((finding for finding in answer.found if finding.absent), None)
     if absent is not None:

@@ -63,7 +63,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     if judged.missing and not forgiven and answer.abridged:
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
     elif others == "allowed" and not abridged and _cut(judged, len(answer.rows)):
-        hint = f"the table has {len(answer.rows)} rows, as one that is cut there: print all of them (row_limit=-1)"
+        hint = f"the table has {len(answer.rows)} rows, and seems to be cut off there: print all of them (row_limit=-1)"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
     unsure = others == "unsure" or (namespace is not None and not any(_is_of(name, namespace) for name in judged.extra))
     if unsure and judged.extra and _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1:

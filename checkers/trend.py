@@ -79,7 +79,7 @@ def _to_read(reason: str, facts: dict[str, str]) -> Verdict:
     waits = without_value(
         Outcome.MANUAL,
         reason,
-        hint="look whether each row has its own result; if your runs do so, the report says why, and a person reads it",
+        hint="check that each row has its own result. If your runs do show this, explain it in the report for a person",
         **facts,
     )
     return replace(waits, suggestion=Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason))

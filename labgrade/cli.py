@@ -143,7 +143,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    """A parser that offers the option that was meant in place of one that there is not."""
+    """A parser that suggests the closest option in place of an unknown one."""
     import argparse
 
     class Parser(argparse.ArgumentParser):

@@ -58,6 +58,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     }
     takes = inspect.signature(determine_setup).parameters  # it differs between versions of pytest
     root, ini, settings, *_ = determine_setup(**{name: value for name, value in asked.items() if name in takes})
+    from labgrade.pytest.handed_in import HandedIn
+
+    here = early_config.invocation_params.dir
+    HandedIn(here, known.submissions_dir).refuse(ini, early_config.pluginmanager)
     if (root, ini) == (early_config.rootpath, early_config.inipath):
         return
     config: Any = early_config

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Have Python look for no garbage meanwhile; whether it did before holds again afterwards."""
+    """Switch the garbage collector off meanwhile."""
     looks = gc.isenabled()
     gc.disable()
     try:

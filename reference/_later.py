@@ -48,7 +48,7 @@ def waiting(*names: str) -> None:
 
 
 def unused_of(name: str, *parts: str) -> None:
-    """Import a package, of which these modules wait that it imports itself."""
+    """Import a package while these modules that it imports are left waiting until they are used."""
     package = importlib.import_module(name)
     for part in parts:
         if f"{name}.{part}" not in sys.modules:

@@ -134,7 +134,7 @@ def _in_a_fork(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tens
 
 
 def _do(artifact: Path, given: Sequence[torch.Tensor], reading: int, writing: int) -> NoReturn:
-    """The fork's whole life."""
+    """Run the program in the fork, and send what comes of it."""
     os.close(reading)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)

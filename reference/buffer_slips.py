@@ -16,23 +16,18 @@ if TYPE_CHECKING:
     from ._slips.compose import Composition
 
 
+Names = list[str] | None
+
+
 def buffers_slips(
-    subject: CountedSubject,
-    *,
-    most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    subject: CountedSubject, *, most: int = 1, among: Names = None, between: Names = None
 ) -> dict[str, Any]:
     """What slips make of `buffers`."""
     return _totals(subject, WantedProducts(most=most, among=among, between=between), as_bytes=False)
 
 
 def buffer_bytes_slips(
-    subject: CountedSubject,
-    *,
-    most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    subject: CountedSubject, *, most: int = 1, among: Names = None, between: Names = None
 ) -> dict[str, Any]:
     """What slips make of `buffer_bytes`."""
     return _totals(subject, WantedProducts(most=most, among=among, between=between), as_bytes=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Codebook = dict[str, NDArray[np.float64]]
 
+Kept = Literal["scale", "codebook"]
 _ENDLESS = 10_000
 _FLOAT_BYTES, _BITS = 4, 8
 
@@ -92,9 +93,7 @@ def _kmeans(
 # ---- bytes ----------------------------------------------------------------------------------------------------------
 
 
-def compressed_weight_bytes(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """The bytes of the weights of convolutions and linear layers with `bits` each, and of what is kept beside them.
 
     Each layer's weights are packed without gaps, to whole bytes. Beside them a layer keeps, in float32: with `scale`,
@@ -103,9 +102,7 @@ def compressed_weight_bytes(
     return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) for weight in weights_of(subject).values())
 
 
-def compressed_weight_bytes_alone(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes_alone(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """The bytes of the packed weights.
 
     Slip of: compressed_weight_bytes
@@ -116,9 +113,7 @@ def compressed_weight_bytes_alone(
     return sum(_packed(weight.numel(), bits) for weight in weights_of(subject).values())
 
 
-def compressed_weight_bytes_unpacked(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes_unpacked(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """With a byte for each weight.
 
     Slip of: compressed_weight_bytes
@@ -129,9 +124,7 @@ def compressed_weight_bytes_unpacked(
     return sum(weight.numel() * -(-bits // _BITS) + _beside(weight, bits, kept) for weight in weights)
 
 
-def compressed_weight_bytes_in_bits(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes_in_bits(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """In bits.
 
     Slip of: compressed_weight_bytes
@@ -142,9 +135,7 @@ def compressed_weight_bytes_in_bits(
     return sum(weight.numel() * bits + _BITS * _beside(weight, bits, kept) for weight in weights)
 
 
-def compressed_weight_bytes_of_one_scale(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int | None:
+def compressed_weight_bytes_of_one_scale(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int | None:
     """With one scale a layer.
 
     Slip of: compressed_weight_bytes
@@ -156,9 +147,7 @@ def compressed_weight_bytes_of_one_scale(
     return sum(_packed(weight.numel(), bits) + _FLOAT_BYTES for weight in weights_of(subject).values())
 
 
-def compressed_weight_bytes_of_half_scales(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes_of_half_scales(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """With two bytes for each number beside the weights.
 
     Slip of: compressed_weight_bytes
@@ -169,9 +158,7 @@ def compressed_weight_bytes_of_half_scales(
     return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) // 2 for weight in weights)
 
 
-def compressed_weight_bytes_with_the_rest(
-    subject: CountedSubject, *, bits: int = 4, kept: Literal["scale", "codebook"] = "scale"
-) -> int:
+def compressed_weight_bytes_with_the_rest(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """With all other parameters in float32.
 
     Slip of: compressed_weight_bytes

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._counting.calls import call_names
@@ -107,5 +106,5 @@ def macs_fvcore(subject: CountedSubject) -> int | None:
 def _printed(subject: CountedSubject, name: str) -> int | None:
     """What a tool prints in MACs, called with a batch as it is."""
     tools = [tool for tool in table.TOOLS if tool.name == name and tool.unit == table.MACS]
-    found = table.counted(tools[-1], analyse(subject), partial(analyse, subject, batch=1))
+    found = table.counted(tools[-1], analyse(subject))
     return found.total if found is not None else None

@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 
     Weights = dict[str, torch.Tensor]
 
+Scheme = Literal["symmetric", "asymmetric"]
+Per = Literal["tensor", "channel"]
 
 # ---- weights --------------------------------------------------------------------------------------------------------
 
 
 def quantised_integers(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """The weight of each convolution and linear layer as whole numbers of `bits`.
 
@@ -37,14 +35,14 @@ def quantised_integers(
 
 
 def quantisation_parameters(
-    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]]:
     """By layer, the scale and the zero point of its weight as one tensor, as in `quantised_integers`."""
     return [_row(name, *_range(weight, bits, scheme)) for name, weight in weights_of(subject).items()]
 
 
 def quantisation_parameters_in_steps(
-    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]]:
     """With the range divided by the number of values.
 
@@ -56,7 +54,7 @@ def quantisation_parameters_in_steps(
 
 
 def quantisation_parameters_of_the_other_scheme(
-    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]]:
     """Those of the other scheme.
 
@@ -68,7 +66,7 @@ def quantisation_parameters_of_the_other_scheme(
 
 
 def quantisation_parameters_with_a_minus(
-    subject: CountedSubject, *, bits: int = 8, scheme: Literal["symmetric", "asymmetric"] = "symmetric"
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]] | None:
     """With zero points of the other sign.
 
@@ -83,11 +81,7 @@ def quantisation_parameters_with_a_minus(
 
 
 def quantised_integers_floored(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """Rounded down.
 
@@ -99,11 +93,7 @@ def quantised_integers_floored(
 
 
 def quantised_integers_truncated(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """Rounded towards zero.
 
@@ -115,11 +105,7 @@ def quantised_integers_truncated(
 
 
 def quantised_integers_of_the_other_scheme(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """Those of the other scheme.
 
@@ -131,11 +117,7 @@ def quantised_integers_of_the_other_scheme(
 
 
 def quantised_integers_per_other(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """With one scale where each channel has its own, and the other way round.
 
@@ -147,11 +129,7 @@ def quantised_integers_per_other(
 
 
 def quantised_integers_in_steps(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """With the range divided by the number of values.
 
@@ -163,11 +141,7 @@ def quantised_integers_in_steps(
 
 
 def quantised_integers_dequantised(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """Multiplied by the scale again.
 
@@ -179,11 +153,7 @@ def quantised_integers_dequantised(
 
 
 def quantised_integers_one_bit_more(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights:
     """With the sign beside the bits.
 
@@ -195,11 +165,7 @@ def quantised_integers_one_bit_more(
 
 
 def quantised_integers_without_zero_point(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights | None:
     """Without the zero point.
 
@@ -215,11 +181,7 @@ def quantised_integers_without_zero_point(
 
 
 def quantised_integers_clamped_without_zero_point(
-    subject: CountedSubject,
-    *,
-    bits: int = 8,
-    scheme: Literal["symmetric", "asymmetric"] = "symmetric",
-    per: Literal["tensor", "channel"] = "tensor",
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
 ) -> Weights | None:
     """Without the zero point, and clamped to 0 and above.
 
@@ -232,7 +194,7 @@ def quantised_integers_clamped_without_zero_point(
     return _each(subject, per, lambda weight: _whole(weight, bits, scheme, moved=False).clamp(0, 2**bits - 1))
 
 
-def _other(scheme: str) -> Literal["symmetric", "asymmetric"]:
+def _other(scheme: str) -> Scheme:
     return "asymmetric" if scheme == "symmetric" else "symmetric"
 
 

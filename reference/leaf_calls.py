@@ -67,7 +67,7 @@ def leaf_calls_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
 
 
 def in_place_modules(subject: CountedSubject) -> int:
-    """How many modules of a network are told to write into their input (`inplace=True`)."""
+    """How many modules of a network are set to write into their input (`inplace=True`)."""
     module, _ = subject.on_meta()
     return sum(_in_place(each) for each in module.modules())
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+Names = list[str] | None
+
+
 def onnx_traffic_bytes_slips(
     artifact: Path,
     *,
@@ -27,8 +30,8 @@ def onnx_traffic_bytes_slips(
     policy: Literal["per_node", "per_tensor", "activations_only"] = "per_node",
     constants: bool = False,
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_traffic_bytes`."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -44,8 +47,8 @@ def onnx_activation_bytes_slips(
     policy: Literal["sum", "peak_live", "largest_node"] = "sum",
     graph_input: bool = False,
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_activation_bytes`; of the largest node, units alone."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -62,11 +65,11 @@ def onnx_activation_bytes_slips(
 def onnx_operator_counts_slips(
     artifact: Path,
     *,
-    operators: list[str] | None = None,
+    operators: Names = None,
     constants: bool = True,
     nested: bool = True,
     most: int = 1,
-    among: list[str] | None = None,
+    among: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_operator_counts`."""
     found = _nodes(artifact, operators, constants=constants, nested=nested)
@@ -79,8 +82,8 @@ def onnx_operator_total_slips(
     constants: bool = True,
     nested: bool = True,
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_operator_total`."""
     found = _nodes(artifact, None, constants=constants, nested=nested)
@@ -93,8 +96,8 @@ def onnx_operator_types_slips(
     constants: bool = True,
     nested: bool = True,
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_operator_types`: in how many rows operators stand; of at most two at once."""
     found = _nodes(artifact, None, constants=constants, nested=nested, library=node_counts.TYPES)
@@ -105,7 +108,7 @@ def onnx_operator_types_slips(
 
 
 def _nodes(
-    artifact: Path, operators: list[str] | None, *, constants: bool, nested: bool, library: Library = node_counts.COUNTS
+    artifact: Path, operators: Names, *, constants: bool, nested: bool, library: Library = node_counts.COUNTS
 ) -> Composition:
     model = load(artifact)
     counted = list(nodes_of(model, nested=nested))  # held, or protobuf gives a node another identity each time
@@ -134,11 +137,11 @@ def onnx_attributes_slips(
     artifact: Path,
     *,
     input_shape: list[int] | None = None,
-    operators: list[str] | None = None,
+    operators: Names = None,
     of: Literal["input", "output"] = "input",
     constants: bool = True,
     most: int = 1,
-    among: list[str] | None = None,
+    among: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_attributes`."""
     rows, outs = (

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ._counting.engine import CountedSubject
 
+Scope = Literal["layer", "all"]
 _GROUP, _KEPT = 4, 2
 
 
@@ -138,9 +139,7 @@ def sparsity_patterns_kept(subject: CountedSubject) -> list[dict[str, Any]]:
     return [{**row, "against": groups[row["layer"]] - row["against"]} for row in sparsity_patterns(subject)]
 
 
-def magnitude_masks(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
-) -> dict[str, torch.Tensor]:
+def magnitude_masks(subject: CountedSubject, *, sparsity: float, scope: Scope = "layer") -> dict[str, torch.Tensor]:
     """By layer, which weights a magnitude pruning keeps: 1 kept, 0 removed, a share between them for equal weights.
 
     Of n weights of a layer (`scope` all: of all layers together) round(sparsity * n) are removed, the smallest in
@@ -151,7 +150,7 @@ def magnitude_masks(
 
 
 def magnitude_masks_signed(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
+    subject: CountedSubject, *, sparsity: float, scope: Scope = "layer"
 ) -> dict[str, torch.Tensor]:
     """Those that a pruning by value keeps.
 
@@ -163,7 +162,7 @@ def magnitude_masks_signed(
 
 
 def magnitude_masks_of_the_small(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
+    subject: CountedSubject, *, sparsity: float, scope: Scope = "layer"
 ) -> dict[str, torch.Tensor]:
     """Those of the smallest weights.
 
@@ -175,7 +174,7 @@ def magnitude_masks_of_the_small(
 
 
 def magnitude_masks_of_the_density(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
+    subject: CountedSubject, *, sparsity: float, scope: Scope = "layer"
 ) -> dict[str, torch.Tensor]:
     """Those of a pruning that keeps as many as it should remove.
 
@@ -187,7 +186,7 @@ def magnitude_masks_of_the_density(
 
 
 def magnitude_masks_of_the_other_scope(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
+    subject: CountedSubject, *, sparsity: float, scope: Scope = "layer"
 ) -> dict[str, torch.Tensor]:
     """Those by one threshold for all layers where each layer has its own, and the other way round.
 
@@ -199,7 +198,7 @@ def magnitude_masks_of_the_other_scope(
 
 
 def magnitude_masks_of_channels(
-    subject: CountedSubject, *, sparsity: float, scope: Literal["layer", "all"] = "layer"
+    subject: CountedSubject, *, sparsity: float, scope: Scope = "layer"
 ) -> dict[str, torch.Tensor]:
     """Those of whole output channels, by the sum of their magnitudes.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ._counting.engine import CountedSubject
 
+Kept = Literal["nothing", "weights"]
 Config = dict[str, Any]
 _FLOAT_BYTES = 4
 _THOUSAND = 1000.0
@@ -25,9 +26,7 @@ _MOST_ROWS = 10_000
 _MOST_SAID = 4
 
 
-def intensity_by_layer(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """By convolution and linear layer: FLOPs, bytes moved, and FLOPs for each byte.
 
     Two FLOPs for each multiply-accumulate, biases aside. A layer reads its input and its parameters once and writes its
@@ -36,9 +35,7 @@ def intensity_by_layer(
     return _layers(subject, weights=kept == "nothing")
 
 
-def intensity_by_layer_of_macs(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_of_macs(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """With one operation for each multiply-accumulate.
 
     Slip of: intensity_by_layer
@@ -48,9 +45,7 @@ def intensity_by_layer_of_macs(
     return _layers(subject, weights=kept == "nothing", per_mac=1)
 
 
-def intensity_by_layer_in_numbers(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_in_numbers(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """For each number that is moved.
 
     Slip of: intensity_by_layer
@@ -60,9 +55,7 @@ def intensity_by_layer_in_numbers(
     return _layers(subject, weights=kept == "nothing", size=1)
 
 
-def intensity_by_layer_without_outputs(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_without_outputs(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """Without what is written.
 
     Slip of: intensity_by_layer
@@ -72,9 +65,7 @@ def intensity_by_layer_without_outputs(
     return _layers(subject, weights=kept == "nothing", without=("outputs",))
 
 
-def intensity_by_layer_without_inputs(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_without_inputs(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """Without what is read.
 
     Slip of: intensity_by_layer
@@ -85,7 +76,7 @@ def intensity_by_layer_without_inputs(
 
 
 def intensity_by_layer_with_weights_each_time(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
+    subject: CountedSubject, *, kept: Kept = "nothing"
 ) -> list[dict[str, Any]]:
     """With parameters read for each element of the batch.
 
@@ -96,9 +87,7 @@ def intensity_by_layer_with_weights_each_time(
     return _layers(subject, weights=kept == "nothing", again=True)
 
 
-def intensity_by_layer_kept_otherwise(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_kept_otherwise(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """With parameters moved where they are kept, and the other way round.
 
     Slip of: intensity_by_layer
@@ -108,9 +97,7 @@ def intensity_by_layer_kept_otherwise(
     return _layers(subject, weights=kept == "weights")
 
 
-def intensity_by_layer_turned_round(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
-) -> list[dict[str, Any]]:
+def intensity_by_layer_turned_round(subject: CountedSubject, *, kept: Kept = "nothing") -> list[dict[str, Any]]:
     """With bytes for each FLOP.
 
     Slip of: intensity_by_layer
@@ -121,7 +108,7 @@ def intensity_by_layer_turned_round(
 
 
 def intensity_by_layer_without_biases(
-    subject: CountedSubject, *, kept: Literal["nothing", "weights"] = "nothing"
+    subject: CountedSubject, *, kept: Kept = "nothing"
 ) -> list[dict[str, Any]] | None:
     """Without the biases in what is moved.
 

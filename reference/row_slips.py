@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
     from ._slips.compose import Factors
 
+Names = list[str] | None
 _WITHOUT, _ALONE = "without ", "alone "
 _TWO = 2  # types, of which one alone is without the other
 
 
 def by_layer_slips(
-    config: dict[str, Any],
-    *,
-    most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    config: dict[str, Any], *, most: int = 1, among: Names = None, between: Names = None
 ) -> dict[str, Any]:
     """What slips make of `rows`, each with `layer`, perhaps `type`, and one whole number, for an input of a `batch`.
 
@@ -73,9 +70,7 @@ def _library(rows: Sequence[dict[str, Any]], among: Sequence[str], batch: int) -
     found = dict(_LIBRARY)
     for kind in types:
         found[_WITHOUT + kind] = Slip(
-            of="left out",
-            change=_of_type(kind, kept=False),
-            says=f"{kind} layers are left out. They count, too.",
+            of="left out", change=_of_type(kind, kept=False), says=f"{kind} layers are left out. They count, too."
         )
         if several or _ALONE + kind in named:
             found[_ALONE + kind] = Slip(

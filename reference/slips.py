@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ._slips.compose import Composition
 
 
+Names = list[str] | None
+
 # ---- all slips of a quantity, and their products -----------------------------------------------------------------
 
 
@@ -34,8 +36,8 @@ def parameters_slips(
     *,
     which: Literal["all", "trainable", "frozen"] = "all",
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `parameters`."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -43,12 +45,7 @@ def parameters_slips(
 
 
 def weight_bytes_slips(
-    subject: CountedSubject,
-    *,
-    buffers: bool = False,
-    most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    subject: CountedSubject, *, buffers: bool = False, most: int = 1, among: Names = None, between: Names = None
 ) -> dict[str, Any]:
     """What slips make of `weight_bytes`."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -59,12 +56,12 @@ def weight_bytes_slips(
 def macs_slips(
     subject: CountedSubject,
     *,
-    layers: list[str] | None = None,
+    layers: Names = None,
     bias: bool = False,
     per: Literal["batch", "sample"] = "batch",
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `macs`."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -75,12 +72,12 @@ def macs_slips(
 def flops_slips(
     subject: CountedSubject,
     *,
-    layers: list[str] | None = None,
+    layers: Names = None,
     bias: bool = False,
     per: Literal["batch", "sample"] = "batch",
     most: int = 1,
-    among: list[str] | None = None,
-    between: list[str] | None = None,
+    among: Names = None,
+    between: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `flops`: those of `macs`, each MAC two operations; and MACs for FLOPs."""
     wanted = WantedProducts(most=most, among=among, between=between)
@@ -98,12 +95,7 @@ def flops_slips(
 
 
 def macs_by_layer_slips(
-    subject: CountedSubject,
-    *,
-    layers: list[str] | None = None,
-    bias: bool = False,
-    most: int = 1,
-    among: list[str] | None = None,
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False, most: int = 1, among: Names = None
 ) -> dict[str, Any]:
     """What slips make of `macs_by_layer`; `kinds` says what is out of the ordinary about each layer."""
     wanted = WantedProducts(most=most, among=among)
@@ -121,12 +113,12 @@ def macs_by_layer_slips(
 def macs_by_type_slips(
     subject: CountedSubject,
     *,
-    layers: list[str] | None = None,
+    layers: Names = None,
     bias: bool = False,
     norm: Literal["none", "two_per_input"] = "none",
     pooling: Literal["none", "one_per_input"] = "none",
     most: int = 1,
-    among: list[str] | None = None,
+    among: Names = None,
 ) -> dict[str, Any]:
     """What slips make of `macs_by_type`.
 
@@ -270,7 +262,7 @@ def weight_mb_as_mib(subject: CountedSubject) -> float:
 # ---- MACs --------------------------------------------------------------------------------------------------------
 
 
-def macs_without_ceil_mode(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_without_ceil_mode(subject: CountedSubject, *, layers: Names = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when every pool rounds down, where `ceil_mode=True` rounds up.
 
     Comes of computing output sizes by hand as floor((n + 2 p - k) / s) + 1.
@@ -283,9 +275,7 @@ def macs_without_ceil_mode(subject: CountedSubject, *, layers: list[str] | None 
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "ceil_mode"))
 
 
-def macs_and_flops_with_assumed_biases(
-    subject: CountedSubject, *, layers: list[str] | None = None
-) -> list[dict[str, Any]] | None:
+def macs_and_flops_with_assumed_biases(subject: CountedSubject, *, layers: Names = None) -> list[dict[str, Any]] | None:
     """With the addition of a bias counted for layers that have none, too.
 
     Slip of: macs_and_flops_by_layer
@@ -300,7 +290,7 @@ def macs_and_flops_with_assumed_biases(
     return wrong if added and wrong != rows else None
 
 
-def macs_square_kernels(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_square_kernels(subject: CountedSubject, *, layers: Names = None, bias: bool = False) -> int:
     """The MACs with the first number of each kernel, stride and padding taken for both.
 
     Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
@@ -312,7 +302,7 @@ def macs_square_kernels(subject: CountedSubject, *, layers: list[str] | None = N
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "square"))
 
 
-def macs_ignoring_dilation(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_ignoring_dilation(subject: CountedSubject, *, layers: Names = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when dilation is forgotten.
 
     Slip of: macs
@@ -322,7 +312,7 @@ def macs_ignoring_dilation(subject: CountedSubject, *, layers: list[str] | None 
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "dilation"))
 
 
-def macs_same_padding_as_zero(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_same_padding_as_zero(subject: CountedSubject, *, layers: Names = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when padding='same' is read as no padding.
 
     Slip of: macs
@@ -332,7 +322,7 @@ def macs_same_padding_as_zero(subject: CountedSubject, *, layers: list[str] | No
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "same_padding"))
 
 
-def macs_ignoring_groups(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_ignoring_groups(subject: CountedSubject, *, layers: Names = None, bias: bool = False) -> int:
     """The MACs with in_channels for in_channels / groups.
 
     Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
@@ -345,7 +335,7 @@ def macs_ignoring_groups(subject: CountedSubject, *, layers: list[str] | None = 
 
 
 def macs_by_layer_without_ceil_mode(
-    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False
 ) -> list[dict[str, Any]]:
     """The MACs by layer of the sizes that come out when every pool rounds down.
 
@@ -358,7 +348,7 @@ def macs_by_layer_without_ceil_mode(
 
 
 def macs_by_type_without_ceil_mode(
-    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False
 ) -> dict[str, int]:
     """The MACs by type of the sizes that come out when every pool rounds down.
 
@@ -370,7 +360,7 @@ def macs_by_type_without_ceil_mode(
     return macs_by_type(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
-def macs_divided_by_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> float:
+def macs_divided_by_batch(subject: CountedSubject, *, layers: Names = None) -> float:
     """The MACs of the whole batch, divided by the batch size, where the whole batch is asked for.
 
     Slip of: macs
@@ -380,7 +370,7 @@ def macs_divided_by_batch(subject: CountedSubject, *, layers: list[str] | None =
     return macs(subject, layers=layers) / _batch(subject)
 
 
-def macs_times_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> int:
+def macs_times_batch(subject: CountedSubject, *, layers: Names = None) -> int:
     """The MACs of the whole batch, multiplied by the batch size once more.
 
     Slip of: macs

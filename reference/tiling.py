@@ -23,6 +23,7 @@ from ._tiling.report import findings_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+Weights = Literal["same", "own"]
 _NO_LIMIT = 1 << 40
 
 
@@ -33,7 +34,7 @@ def tiling_findings(
     input_shape: list[int] | None = None,
     limit: int = 64,
     products: list[str] | None = None,
-    weights: Literal["same", "own"] = "same",
+    weights: Weights = "same",
 ) -> list[dict[str, Any]]:
     """What keeps a tiled file from being proved the same function as the original; nothing where it is proved.
 
@@ -63,7 +64,7 @@ def tile_count(
     original: str = "",
     input_shape: list[int] | None = None,
     products: list[str] | None = None,
-    weights: Literal["same", "own"] = "same",
+    weights: Weights = "same",
 ) -> int:
     """How many products of matrices the outputs of a file depend on, outside what it shares with the original.
 
@@ -85,7 +86,7 @@ def largest_product(
     original: str = "",
     input_shape: list[int] | None = None,
     products: list[str] | None = None,
-    weights: Literal["same", "own"] = "same",
+    weights: Weights = "same",
 ) -> int:
     """The largest of m, k and n of all products that `tile_count` counts.
 
@@ -119,7 +120,7 @@ def onnx_matches(
     original: str = "",
     input_shape: list[int] | None = None,
     products: list[str] | None = None,
-    weights: Literal["same", "own"] = "same",
+    weights: Weights = "same",
 ) -> list[dict[str, Any]]:
     """What keeps an ONNX file from being the same function as the original; nothing where it is, for every input.
 

@@ -7,7 +7,6 @@ and how much of the work is right (`share`, from 0 to 1). None of the numbers is
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import analyse
@@ -23,6 +22,7 @@ from ._tools.table import FLOPS, MACS, TOOLS, counted
 if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
 
+Names = list[str] | None
 _TWO, _HALF, _ONE = Fraction(2), Fraction(1, 2), Fraction(1)
 _MACS_FOR_FLOPS = (FLOPS, MACS, _ONE)
 _UNITS = {
@@ -37,22 +37,14 @@ _UNITS = {
 
 
 def macs_tool_slips(
-    subject: CountedSubject,
-    *,
-    layers: list[str] | None = None,
-    bias: bool = False,
-    per: Literal["batch", "sample"] = "batch",
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False, per: Literal["batch", "sample"] = "batch"
 ) -> list[dict[str, Any]]:
     """What tools print for `macs` where it is something else."""
     return _products(subject, MACS, layers=layers, bias=bias, per=per)
 
 
 def flops_tool_slips(
-    subject: CountedSubject,
-    *,
-    layers: list[str] | None = None,
-    bias: bool = False,
-    per: Literal["batch", "sample"] = "batch",
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False, per: Literal["batch", "sample"] = "batch"
 ) -> list[dict[str, Any]]:
     """What tools print for `flops` where it is something else."""
     return _products(subject, FLOPS, layers=layers, bias=bias, per=per)
@@ -71,20 +63,18 @@ def weight_bytes_tool_slips(subject: CountedSubject) -> list[dict[str, Any]]:
 
 
 def macs_by_layer_tool_slips(
-    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: Names = None, bias: bool = False
 ) -> list[dict[str, Any]]:
     """What tools print for `macs_by_layer`, in MACs or in FLOPs: a list of `rows`, and what is said of them."""
     whole = analyse(subject)
     if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
         return []
-    found = [counted(tool, whole, partial(analyse, subject, batch=1)) for tool in TOOLS]
+    found = [counted(tool, whole) for tool in TOOLS]
     right = right_by_layer(whole, layers=layers, bias=bias, each=1)
     return tables(whole, [each for each in found if each is not None], {MACS: _ONE, FLOPS: _HALF}, right)
 
 
-def _products(
-    subject: CountedSubject, asked: str, *, layers: list[str] | None, bias: bool, per: str
-) -> list[dict[str, Any]]:
+def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool, per: str) -> list[dict[str, Any]]:
     whole = analyse(subject)
     if per == "sample" and whole.batch > 1:
         return []
@@ -94,7 +84,7 @@ def _products(
     wanted = sum(each.count for each in right)
     found = []
     for tool in TOOLS:
-        made = counted(tool, whole, partial(analyse, subject, batch=1))
+        made = counted(tool, whole)
         for (of, unit, scale), how in _UNITS.items():
             if made is None or of != asked or unit != tool.unit:
                 continue

@@ -99,7 +99,7 @@ def make(
     return [
         *(f"not in the kit: {each}" for each in without),
         *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
-        *_told(data, out),
+        *_leaked_words(data, out),
     ]
 
 
@@ -134,7 +134,7 @@ def _without_reference(
     with Oracle(found.quantities) as oracle:
         for each in read:
             if each.task is not None and each.path in shown:
-                data, more = kit_values.written_out(shown[each.path], each.task, own, oracle.value)
+                data, more = kit_values.with_literal_values(shown[each.path], each.task, own, oracle.value)
                 told += more
                 if data is not None:
                     left[each.path] = data
@@ -146,7 +146,7 @@ def _without_reference(
 
 
 def _asked(task: Task, data: dict[str, Any]) -> Task:
-    """The task as students see it, with what is checked only when it is handed in."""
+    """Return the task as students see it, with what is checked only after handing in."""
     names = {check["id"] for check in data["checks"]}
     answers = {name: answer for name, answer in task.answers.items() if name in data["answers"]}
     checks = tuple(check for check in task.checks if check.id in names)
@@ -304,14 +304,14 @@ def _write_around(lab: Path, tasks: list[Task], about: Start, out: Path) -> None
         (out / name).write_text(text, encoding="utf-8")
 
 
-def _told(data: dict[Path, dict[str, Any]], out: Path) -> list[str]:
-    """What only hidden checks say and the kit's texts say, too: a statement may name what it should not."""
+def _leaked_words(data: dict[Path, dict[str, Any]], out: Path) -> list[str]:
+    """Return words of hidden checks that the kit's texts have, too: a statement may name what it should not."""
     secret = public.only_hidden(data.values())
     told = []
     for file in sorted(out.rglob("*")):
         if file.suffix in (".yaml", ".py", ".md") and file.is_file():
             text = file.read_text(encoding="utf-8")
-            words = [word for word in sorted(secret) if public.says(text, word)]
+            words = [word for word in sorted(secret) if public.mentions(text, word)]
             told += [
                 f"look at {file.relative_to(out)}: '{word}': a hidden check of this lab says the same" for word in words
             ]

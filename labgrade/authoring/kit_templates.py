@@ -9,8 +9,7 @@ from labgrade.answers import obtain
 from labgrade.authoring import kit_ci
 from labgrade.core.arguments import ALL as GIVEN
 from labgrade.core.points import NOT_SHOWN
-from labgrade.core.serialise import plain_subject
-from labgrade.core.subject import of_call
+from labgrade.core.subject import as_plain, of_call
 from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:
@@ -239,7 +238,7 @@ def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
 
 def _built(subject: SubjectSpec) -> list[str]:
     """Lines that build a model of the zoo or of the course, with its seeds and its input."""
-    plain = {**plain_subject(subject)}
+    plain = {**as_plain(subject)}
     own = ["from pathlib import Path", "", "from labgrade.spec import course"] if plain.pop("code", None) else []
     settings = [f"model={plain.pop('model')!r}", f"shape={tuple(plain.pop('shape'))!r}"]
     settings += [f"code=course.find(Path.cwd()).code_of({subject.model!r})"] if own else []

@@ -35,10 +35,10 @@ _WHY = {
 }
 
 
-def written_out(
+def with_literal_values(
     data: dict[str, Any], task: Task, own: set[str], compute: Compute
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """The public part of a task without calls of its course's `own` quantities, and what had to be left out, with why.
+    """Return a task's public part with values in place of its course's `own` quantities, and what was left out and why.
 
     None where no check is left. `task` is the whole task, `compute` gives a quantity of a subject.
 

@@ -46,7 +46,7 @@ _FEW = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noticed:
+class NoticedBy:
     """The check that notices a mutant, and what failed where that is a fault of labgrade's."""
 
     by: str
@@ -60,19 +60,19 @@ class Stage(Protocol):
     def most(self) -> int:
         """So many mutants at a time."""
 
-    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+    def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class SeparateChecks:
     """Checks of one answer for one subject, judged as any student's are, but that nothing is explained."""
 
     task: Task
     names: tuple[str, ...]
     most: int = 0
 
-    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+    def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         grading = TaskGrading(grader, self.task, who, explains=False)
         return next(filter(None, (_told(name, grading.graded(name).verdict) for name in self.names)), None)
@@ -87,22 +87,22 @@ class OneOfMany:
     subject: SubjectSpec
     most: int = 0
 
-    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+    def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         try:
             return _told(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
         except FaultError as error:
-            return Noticed(by=self.check.id, fault=str(error))
+            return NoticedBy(by=self.check.id, fault=str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InTurn:
+class StageSequence:
     """Several stages as one."""
 
     stages: Sequence[Stage]
     most: int = 0
 
-    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+    def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         return next(filter(None, (stage(grader, who) for stage in self.stages)), None)
 
@@ -132,7 +132,7 @@ class Together:
     asked: Sequence[_Asked]
     most: int = 0
 
-    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+    def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         check, limits = self.asked[0].check, self.task.limits
         wanted = self.task.answers[check.answer]
@@ -145,7 +145,7 @@ class Together:
             if at < len(values) and each.is_right(values[at]):
                 continue
             if at == 0 and values:  # the first call of a process is one by itself
-                return Noticed(by=each.by)
+                return NoticedBy(by=each.by)
             if noticed := each.alone(grader, who):
                 return noticed
         return None
@@ -168,7 +168,7 @@ class Planner:
         """The stages, the quickest first; and what judges by itself all that was judged together."""
         groups = self._together()
         found = [self._tried(group) for group in groups]
-        again = [each.alone for group in groups for each in group if isinstance(each.alone, Alone)]
+        again = [each.alone for group in groups for each in group if isinstance(each.alone, SeparateChecks)]
         found += self._alone({name for one in again for name in one.names})
         return [stage for stage, _ in sorted(found, key=lambda each: each[1])], again
 
@@ -178,7 +178,7 @@ class Planner:
         for item in self._items:
             if self._form(item.check) is not None and self._is_small(item.subject):
                 key = item.check.id if item.check.measured else item.check.answer, self._is_tiny(item.subject)
-                one = Alone(task=self._hurried(self._took[item.id]), names=(item.id,))
+                one = SeparateChecks(task=self._hurried(self._took[item.id]), names=(item.id,))
                 groups.setdefault(key, []).append(self._asked(item.id, item.check, _subject(item), one))
         several = [group for group in groups.values() if len(group) > 1]
         return several + [group for check in self._searched() for group in self._random(check)]
@@ -193,14 +193,14 @@ class Planner:
         for group in groups.values():
             seconds = sum(self._took[item.id] for item in group)
             names, most = tuple(item.id for item in group), self._most(group[0].subject)
-            yield Alone(task=self._hurried(seconds), names=names, most=most), seconds
+            yield SeparateChecks(task=self._hurried(seconds), names=names, most=most), seconds
 
     def _tried(self, asked: list[_Asked]) -> tuple[Stage, float]:
         """The stage, by which the exemplar was tried, and the seconds that it takes."""
         form = self._form(asked[0].check)
         begin = time.monotonic()
         if form is None or Together(task=self._task, form=form, asked=asked)(self._grader, self._who) is not None:
-            return InTurn(stages=[each.alone for each in asked]), sum(self._took.values())
+            return StageSequence(stages=[each.alone for each in asked]), sum(self._took.values())
         seconds = time.monotonic() - begin
         return Together(task=self._hurried(seconds), form=form, asked=asked), seconds
 
@@ -273,15 +273,15 @@ def _once(expect: Expect) -> Expect:
     return remembered
 
 
-def _told(name: str, verdict: Verdict) -> Noticed | None:
-    """None where it is as good as the exemplar."""
+def _told(name: str, verdict: Verdict) -> NoticedBy | None:
+    """Return what notices a mutant; None where it passes as the exemplar does."""
     if verdict.outcome is Outcome.FAULT:
-        return Noticed(by=name, fault=verdict.facts.get("fault", verdict.reason))
-    return None if verdict.outcome is Outcome.CORRECT else Noticed(by=name)
+        return NoticedBy(by=name, fault=verdict.facts.get("fault", verdict.reason))
+    return None if verdict.outcome is Outcome.CORRECT else NoticedBy(by=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class MutantResult:
     """What came of a mutant: the check that noticed it, or nothing; and whether that is a fault of labgrade's."""
 
     file: str
@@ -314,7 +314,7 @@ def try_all(
     jobs: int = 0,
     explained: Callable[[str, Mutant], object] = lambda _file, _mutant: None,
     tell: Callable[[int, int], None] = lambda _left, _all: None,
-) -> list[Tried]:
+) -> list[MutantResult]:
     """Judge each mutant by the checks, the quickest first, until one notices it.
 
     Needs are left out, so that a check is judged whatever came before it. `took`: the checks that the exemplar is right
@@ -325,7 +325,7 @@ def try_all(
     if not made:
         return []
     stages, again = Planner(grader, task, who, took).stages()
-    noticed: dict[int, Noticed] = {}
+    noticed: dict[int, NoticedBy] = {}
     with tempfile.TemporaryDirectory(prefix="labgrade-mutants-") as folder:
         works = [_changed(who, file, mutant, Path(folder) / str(at)) for at, (file, mutant) in enumerate(made)]
         for place, stage in enumerate((*stages, *again)):
@@ -336,15 +336,15 @@ def try_all(
             noticed |= _noticed(stage, grader, {at: works[at] for at in left}, jobs)
         tell(0, len(made))
     return [
-        Tried(file=file, mutant=mutant, noticed_by=found.by, fault=found.fault)
-        for (file, mutant), found in ((each, noticed.get(at, Noticed(by=""))) for at, each in enumerate(made))
+        MutantResult(file=file, mutant=mutant, noticed_by=found.by, fault=found.fault)
+        for (file, mutant), found in ((each, noticed.get(at, NoticedBy(by=""))) for at, each in enumerate(made))
     ]
 
 
-def _noticed(stage: Stage, grader: Grader, works: Mapping[int, Submission], jobs: int) -> dict[int, Noticed]:
+def _noticed(stage: Stage, grader: Grader, works: Mapping[int, Submission], jobs: int) -> dict[int, NoticedBy]:
     """Those of some works that a stage notices. One stage after the other, since a subject is built once a stage."""
 
-    def judged(who: Submission) -> Noticed | None:
+    def judged(who: Submission) -> NoticedBy | None:
         with tempfile.TemporaryDirectory(dir=grader.store) as store:
             return stage(grader.keeping_in(Path(store)), who)
 

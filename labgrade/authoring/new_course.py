@@ -221,7 +221,7 @@ def _project_name(name: str) -> str:
 
 TASK_SCHEMA = "task.schema.json"
 LAB_SCHEMA, ROSTER_SCHEMA, EXPECTED_SCHEMA = "lab.schema.json", "roster.schema.json", "expected.schema.json"
-# Tasks name their schema in their first line; for the other files an editor is told here.
+# Tasks name their schema in their first line; for the other files it is configured here.
 SETTINGS = {
     "yaml.schemas": {
         f"./specs/{LAB_SCHEMA}": "specs/*/lab.yaml",
@@ -233,7 +233,7 @@ SETTINGS = {
 
 def schema_texts(course: Course) -> dict[str, str]:
     """Each schema by the name of its file, as it stands there."""
-    return {name: load.as_text(made) for name, made in _schemas(course).items()}
+    return {name: load.schema_as_text(made) for name, made in _schemas(course).items()}
 
 
 def _schemas(course: Course) -> dict[str, Schema]:
@@ -273,7 +273,7 @@ def keep_schemas(course: Course) -> None:
         for name, made in _schemas(course).items():
             file = course.specs / name
             if not file.is_file() or not _says(file, made):
-                file.write_text(load.as_text(made), encoding="utf-8")
+                file.write_text(load.schema_as_text(made), encoding="utf-8")
 
 
 def _says(file: Path, made: Schema) -> bool:

@@ -27,7 +27,7 @@ _SURVIVORS = ".survivors.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class ExplainedMutants:
     """Mutants that survive, and why they may: a line and what it becomes, a line, or all of a function.
 
     What is left out (`""`) is any. `tasks`: for which it holds; none is all.
@@ -54,7 +54,7 @@ class Sample:
 
     name: str
     expected: Mapping[str, Mapping[str, str]]
-    explained: tuple[Explained, ...] = ()
+    explained: tuple[ExplainedMutants, ...] = ()
 
 
 def samples(folder: Path) -> list[Sample]:
@@ -69,15 +69,15 @@ def samples(folder: Path) -> list[Sample]:
         names.append(EXEMPLAR)
     names.sort(key=lambda name: (name != EXEMPLAR, EXEMPLAR not in name, name))
     if absent := [name for name in names if not (folder / name).is_dir()]:
-        raise SpecError([_absent(folder, name) for name in absent])
+        raise SpecError([_refuse_missing_sample(folder, name) for name in absent])
     return [
         Sample(name=name, expected=_expected(folder / f"{name}{_EXPECTED}"), explained=_survivors(folder, name))
         for name in names
     ]
 
 
-def _absent(folder: Path, name: str) -> SpecFinding:
-    """Where only the verdicts of a sample are there, nothing would be tried, and nobody would know."""
+def _refuse_missing_sample(folder: Path, name: str) -> SpecFinding:
+    """Refuse expected verdicts without their sample, since nothing would be tried unnoticed."""
     message = (
         f"there is no folder '{name}' beside this file, so nothing is tried; "
         f"if .gitignore leaves it out, add the line '!{folder.name}/{name}/'"
@@ -114,7 +114,7 @@ def _expected(file: Path) -> dict[str, dict[str, str]]:
     return dict(data)
 
 
-def _survivors(folder: Path, name: str) -> tuple[Explained, ...]:
+def _survivors(folder: Path, name: str) -> tuple[ExplainedMutants, ...]:
     file = folder / f"{name}{_SURVIVORS}"
     if not file.is_file():
         return ()
@@ -126,7 +126,7 @@ def _survivors(folder: Path, name: str) -> tuple[Explained, ...]:
     )
 
 
-def _declared(file: str, entry: Any, mark: Mark) -> Explained:
+def _declared(file: str, entry: Any, mark: Mark) -> ExplainedMutants:
     words = {"was", "becomes", "in", "because", "for"}
     if (
         not isinstance(entry, dict)
@@ -139,7 +139,7 @@ def _declared(file: str, entry: Any, mark: Mark) -> Explained:
         )
         raise SpecError([SpecFinding(mark, message)])
     tasks = entry.get("for", [])
-    return Explained(
+    return ExplainedMutants(
         file=file,
         was=str(entry.get("was", "")).strip(),
         becomes=str(entry.get("becomes", "")).strip(),

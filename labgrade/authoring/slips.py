@@ -58,7 +58,7 @@ class Slips:
             claimed = [hint for hint in said if hint is not None]
             where = f"{known.mark}: " if known.mark else ""
             if not claimed and (known.known or (check.answer, known.says) in brought_up):
-                continue  # right here, or nothing that can be told from another
+                continue  # right here, or nothing that can be distinguished from another
             if known.says not in claimed and not (check.counterexample and not available()):
                 yield f"{where}this value of '{check.id}' never brings up its own hint"
             for hint in sorted(set(claimed) - {"", known.says}):

@@ -25,7 +25,7 @@ _NO_PAGES = "127.0.0.1:0"  # Dask serves its pages in any case: see `http.routes
 
 
 @contextlib.contextmanager
-def opened(place: str, *, insecure: bool = False) -> Iterator[Client]:
+def connected(place: str, *, insecure: bool = False) -> Iterator[Client]:
     """A client of the cluster, which is stopped at the end where it was started here.
 
     Raises:
@@ -54,7 +54,7 @@ def opened(place: str, *, insecure: bool = False) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _as_we_need_it() -> Iterator[None]:
-    """A worker takes one task, of seconds or minutes, when it has none. No page shows others what runs.
+    """Configure Dask: a worker takes one task at a time, and no page shows others what runs.
 
     Nor is it sampled: watching itself takes Dask 4 % of a core on the machine that keeps the ledger, and so 1 %.
     """
@@ -140,7 +140,7 @@ _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
 def _of(options: dict[str, Any], name: str, default: _Kind, path: Path) -> _Kind:
-    """An option of the queue's file."""
+    """Return an option of the queue's file."""
     found = options.get(name) or default
     if not isinstance(found, type(default)):
         message = f"'{path}': `{name}` is {'a mapping' if isinstance(default, dict) else 'a list'}"

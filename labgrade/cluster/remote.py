@@ -97,7 +97,7 @@ def introduce(run: str) -> SessionIntroduction:
 def judge(run: str, several: Sequence[SubmissionParcel]) -> JudgedTogether:
     """What came of each of several submissions, one after the other, and how many seconds all of them took.
 
-    One that ended its session is a `SessionLostError` among the others.
+    A worker that ended its session is a `SessionLostError` among the others.
     """
     begun = time.monotonic()
     found: list[SessionVerdicts | SessionRefusal | SessionLostError] = []

@@ -37,7 +37,7 @@ _WAIT_SECONDS = 600.0  # for the first worker: a queue may let it wait
 _AHEAD = 2  # tasks for each worker that are on their way at a time; one has several submissions where these are small
 _TOGETHER, _TOGETHER_SECONDS, _TOGETHER_BYTES = 16, 2.0, 1 << 20  # of a task, at most
 _TRIES = 2
-_GONE = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
+_GONE = "the cluster's scheduler is gone; what was graded is kept: run the same command again to go on"
 
 
 class ClusterMachines:
@@ -176,7 +176,7 @@ class ClusterWorkers:
         size = 0
         while waiting and (not together or (len(together) < most and size < _TOGETHER_BYTES)):
             if together and self._tries.keys() & {waiting[0], *together}:
-                break  # one that was lost is tried alone
+                break  # a task that was lost is tried alone
             who = waiting.popleft()
             parcel = yield from self._parcel(who)
             if parcel is not None:
@@ -325,7 +325,7 @@ def _difference(name: str, own: SessionIntroduction, other: SessionIntroduction)
 
 
 def _protection(lines: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The lines of all machines, once each; one that some have names them."""
+    """Return the lines of all machines, once each; a line that only some have names them."""
     machines: dict[str, list[str]] = {}
     for name, own in lines.items():
         for line in own:

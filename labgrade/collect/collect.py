@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from labgrade.collect import reports, taking
+from labgrade.collect import forges, reports, taking
 from labgrade.collect.mirror import Mirror
 from labgrade.collect.repositories import Patience, Repository
 from labgrade.collect.taking import Given
 from labgrade.core.errors import UsageError
+from labgrade.core.text import one_line
 from labgrade.submissions import collected, git_run
 from labgrade.submissions.git_run import Bounds, GitError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from labgrade.collect.forges import Forge
     from labgrade.collect.taking import Entry
     from labgrade.spec.lab import Deadline
     from labgrade.submissions.collected import Collection
@@ -29,12 +31,16 @@ if TYPE_CHECKING:
 
 _LARGE = 1 << 20  # what is worth being shared
 _MOST_SHARED = 8
+_MOST_LOST = 20
 _FIRST = 3  # repositories that are asked for alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collecting:
-    """A run of `collect`. `rules`: `collect` of lab.yaml. `jobs`: how many repositories at a time."""
+    """A run of `collect`. `rules`: `collect` of lab.yaml. `jobs`: how many repositories at a time.
+
+    `forge`: the API to ask, and its address. `people`: the ids of the roster by login.
+    """
 
     lab: str
     rules: Mapping[str, Any]
@@ -45,7 +51,10 @@ class Collecting:
     jobs: int = 6
     bounds: Bounds = field(default_factory=Bounds)
     patience: Patience = field(default_factory=Patience)
+    forge: tuple[Forge, str] | None = None
+    people: Mapping[str, str] = field(default_factory=dict)
     _sharing: threading.Lock = field(default_factory=threading.Lock)
+    _asking: threading.Lock = field(default_factory=threading.Lock)  # of an API, which wants one request after another
 
     def run(self, wanted: Sequence[Repository], done: Callable[[str], None]) -> Collection:
         """Collect them side by side, and keep the record. Who is not collected this time stays in it as they were.
@@ -115,13 +124,43 @@ class Collecting:
         """Collect one; whatever is wrong with it is said in its entry, and costs no other anything."""
         if repository.problem:
             return taking.untaken(repository, "no address", repository.problem)
-        mirror = Mirror(self.mirror, repository.address)
-        trouble = self._fetch(mirror)
+        mirror = Mirror(self.mirror, repository.address or repository.link)
         asked = taking.Asked(
-            repository=repository, mirror=mirror, given=given, rules=self.rules, deadline=self.deadline
+            repository=repository,
+            mirror=mirror,
+            given=given,
+            rules=self.rules,
+            deadline=self.deadline,
+            people=self.people,
         )
-        entry = taking.entry(asked, before, trouble)
+        if repository.address:
+            trouble = self._fetch(mirror)
+            untold = self._tell(mirror) if trouble is None else ""
+            entry = taking.entry(asked, before, trouble)
+            if untold and entry["state"] == collected.TAKEN:
+                entry["trouble"] = f"its pushes are not known: {untold}"
+        else:
+            entry = taking.untaken(repository, reports.NONE, "")
         return reports.with_document(asked, entry, self.folder / collected.DOCUMENTS)
+
+    def _tell(self, mirror: Mirror) -> str:
+        """Ask the forge what git can't tell, where something changed; why it did not tell, or nothing."""
+        if self.forge is None or mirror.is_told or not mirror.got:
+            return ""
+        forge, api = self.forge
+        try:
+            with self._asking:
+                pushes, members = forges.told(forge, forges.path_of(mirror.address, api))
+        except forges.NotToldError as error:
+            return one_line(str(error))
+        wanted = {push.after for push in pushes if push.after} - mirror.gone
+        for commit in sorted(wanted - mirror.known(wanted))[:_MOST_LOST]:  # what a force-push took away
+            try:
+                mirror.fetch([commit], self.access, self.bounds)
+            except GitError:
+                mirror.note({"gone": [commit]})
+        mirror.tell(pushes, members)
+        return ""
 
     def _fetch(self, mirror: Mirror) -> GitError | None:
         """Ask for what is new, and fetch it; what hindered it, if anything did."""

@@ -28,12 +28,17 @@ _CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a lit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches."""
+    """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches.
+
+    `pushed`: a server recorded it as a push of this very moment. `unread`: it was there, and could not be fetched.
+    """
 
     began: datetime
     ended: datetime
     tip: str | None
     others: tuple[str, ...] = ()
+    pushed: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ class History:
     def __post_init__(self) -> None:
         there: dict[str, tuple[int, datetime]] = {}
         for number, each in enumerate(self.seen):
-            earlier = self.seen[number - 1].began if number else None
+            before = self.before(number)
+            earlier = each.began if each.pushed else before.began if before is not None else None
             for name in (name for tip in (each.tip, *each.others) for name in self._new(tip, there)):
                 commit = self.graph[name]
                 after = [there[parent][1] for parent in commit.parents if parent in there]
@@ -91,6 +97,10 @@ class History:
                 there[name] = number, min(max(least), each.ended)
             for name in self._new(each.tip, self.arrived):
                 self.arrived[name] = _Arrival(*there[name], number)
+
+    def before(self, number: int) -> Seen | None:
+        """The last that tells all of the branch, before one of what was seen."""
+        return next((each for each in reversed(self.seen[:number]) if each.tip is not None or not each.pushed), None)
 
     def _new(self, tip: str | None, known: Mapping[str, object]) -> Iterator[str]:
         """The commits of a branch that are not known yet, parents before children."""
@@ -113,7 +123,7 @@ class History:
 
     def within(self, commit: str, tip: str | None) -> bool:
         """Whether a commit is part of what a branch points to."""
-        return tip is not None and commit in _reachable(tip, self.graph)
+        return tip is not None and commit in reachable(tip, self.graph)
 
     def state(self, limit: datetime) -> str | None:
         """What the branch pointed to at a moment: as a fetch saw it, or else as commits say that came after one."""
@@ -150,7 +160,8 @@ class History:
         return next((tip for tip in tips if tip is not None and self.is_work(tip)), None)
 
 
-def _reachable(tip: str, graph: Mapping[str, Commit]) -> set[str]:
+def reachable(tip: str, graph: Mapping[str, Commit]) -> set[str]:
+    """A commit, and all students' own commits that it contains."""
     found: set[str] = set()
     waiting = [tip]
     while waiting:
@@ -196,11 +207,13 @@ def _by(history: History, commit: str, limit: datetime | None) -> str:
     """What tells when it was handed in: a fetch where one does, else the student's own machine."""
     number = history.arrived[commit].fetch
     first = history.seen[number]
-    before = history.seen[number - 1] if number else None
+    before = history.before(number)
+    if first.pushed:
+        return f"the push of {shown(first.ended)}, as the server recorded it"
     if limit is not None and first.ended <= limit:
         return f"the fetch of {shown(first.ended)}, which found it there"
     if limit is not None and before is not None and before.began > limit:
-        return f"the fetch of {shown(before.began)}, in which it was not there yet"
+        return f"the {_kind(before)} of {shown(before.began)}, in which it was not there yet"
     return f"its committer date, which the student's machine wrote; first seen in the fetch of {shown(first.ended)}"
 
 
@@ -213,7 +226,7 @@ def _rewritten(history: History) -> Iterator[str]:
                 f"the branch was rewritten (force-push) between {shown(before.ended)} and {shown(after.ended)}; "
                 f"{before.tip[:_SHORT]}, which it was before, is in the mirror"
             )
-    if history.seen and history.seen[-1].tip is None and there:
+    if history.seen and history.seen[-1].tip is None and not history.seen[-1].unread and there:
         yield f"the branch is there no more since {shown(history.seen[-1].ended)}; what it was is in the mirror"
 
 
@@ -225,10 +238,13 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
         if history.graph[name].claimed <= limit < arrival.at
     ]
     for name, arrival in found[:_MOST_NAMED]:
-        earlier = history.seen[arrival.fetch - 1].began if arrival.fetch else None
+        first = history.seen[arrival.fetch]
+        before = history.before(arrival.fetch)
         why = (
-            f"was not there in the fetch of {shown(earlier)}"
-            if earlier is not None and earlier > limit
+            f"was pushed at {shown(first.ended)}, as the server recorded it"
+            if first.pushed
+            else f"was not there in the {_kind(before)} of {shown(before.began)}"
+            if before is not None and before.began > limit
             else "builds on a commit of a later date"
         )
         claims = shown(history.graph[name].claimed.astimezone(due.tzinfo))
@@ -245,10 +261,14 @@ def _after(history: History, commit: str, last: str) -> Iterator[str]:
     """What came after the commit that counts."""
     if last == commit:
         return
-    later = _reachable(last, history.graph) - _reachable(commit, history.graph)
+    later = reachable(last, history.graph) - reachable(commit, history.graph)
     if later:
         said = "1 later commit does" if len(later) == 1 else f"{len(later):,} later commits do"
         yield f"{said} not count; the last is {last[:_SHORT]} of {shown(history.at(last))}"
+
+
+def _kind(seen: Seen) -> str:
+    return "push" if seen.began == seen.ended else "fetch"
 
 
 def shown(moment: datetime) -> str:

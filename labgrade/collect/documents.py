@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from labgrade.files import output
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
@@ -55,9 +57,7 @@ def keep(text: bytes, folder: Path) -> str:
     target = folder / f"{digest}.md"
     if not target.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        partly = folder / f"{digest}.{time.monotonic_ns()}.new"
-        partly.write_bytes(text)
-        partly.replace(target)
+        output.replace(target, text)
     return digest
 
 

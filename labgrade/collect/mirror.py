@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from labgrade.collect.counting import Commit, Seen
-from labgrade.submissions.git_run import DAMAGED, TOO_LARGE, Bounds, GitError, git
+from labgrade.collect.forges import Push
+from labgrade.submissions.git_run import DAMAGED, TOO_LARGE, Bounds, GitError, git, ls_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ JOURNAL, BASE, OURS = "labgrade-fetches.jsonl", "base.git", "refs/heads/labgrade
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 # Files are exported as they were committed: nothing of a repository's own attributes is in force.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -export-ignore -export-subst -diff -merge\n"
-_ANSWER = Bounds(seconds=60, file_bytes=4 << 20)
+_ANSWER = Bounds(seconds=60, file_bytes=4 << 20, memory_bytes=1 << 30)
 _READ = Bounds(seconds=60, file_bytes=256 << 20)
 _MOST_REFS = 5_000
 _ABANDONED_SECONDS = 3600
@@ -76,6 +77,10 @@ class Mirror:
         self.got: set[str] = set()
         self.answers: list[Answer] = []
         self.documents: list[dict[str, str]] = []
+        self.pushes: list[Push] = []
+        self.members: list[str] = []
+        self.gone: set[str] = set()
+        self.is_told = False
         self.changes = 0
         self._read()
 
@@ -92,7 +97,15 @@ class Mirror:
 
     def _hear(self, plain: Mapping[str, Any]) -> None:
         """Take in what stands in a line. Of answers that are all the same the first and the last tell everything."""
-        self.changes += "refs" in plain or "got" in plain
+        self.changes += not {"refs", "got", "pushes"}.isdisjoint(plain)
+        self.is_told = "pushes" in plain or (self.is_told and "refs" not in plain)
+        self.gone.update(plain.get("gone", ()))
+        if "pushes" in plain:
+            self.members = plain["members"]
+            self.pushes = [
+                Push(at=datetime.fromisoformat(at), branch=branch, before=before, after=after)
+                for at, branch, before, after in plain["pushes"]
+            ]
         self.got.update(plain.get("got", ()))
         if "document" in plain:
             self.documents.append(plain["document"])
@@ -130,9 +143,7 @@ class Mirror:
             GitError: there is no answer.
         """
         began = datetime.now(UTC)
-        # The first version of the protocol answers in one message, and the second takes two.
-        asking = ["-c", "protocol.version=0", "ls-remote", "--symref", "--", self.address]
-        said = git([*asking, "HEAD", "refs/heads/*", "refs/tags/*"], access=access, bounds=_ANSWER)
+        said = ls_remote(self.address, access, _ANSWER)
         answer = _answer(said, began, datetime.now(UTC))
         refs = {"head": answer.head, "branches": dict(answer.branches), "tags": dict(answer.tags)}
         moments = {"began": began.isoformat(), "ended": answer.ended.isoformat()}
@@ -143,6 +154,17 @@ class Mirror:
     def missing(self, answer: Answer) -> set[str]:
         """What of an answer the mirror has not got yet."""
         return {*answer.branches.values(), *answer.tags.values()} - self.got
+
+    def tell(self, pushes: Iterable[Push], members: Iterable[str]) -> None:
+        """Write down what the server's API told."""
+        rows = [[each.at.isoformat(), each.branch, each.before, each.after] for each in pushes]
+        self.note({"pushes": rows, "members": list(members)})
+
+    def known(self, commits: Iterable[str]) -> set[str]:
+        """Those of these commits that are here, under whatever name."""
+        asked = "".join(f"{each}\n" for each in commits).encode()
+        found = git(["cat-file", "--batch-check"], at=self.path, given=asked, bounds=_READ) if asked else b""
+        return {row[0] for line in found.decode().splitlines() if (row := line.split())[1] == "commit"}
 
     def fetch(self, wanted: Iterable[str], access: Access, bounds: Bounds) -> None:
         """Get commits, each under its own name for good.
@@ -170,6 +192,7 @@ class Mirror:
                 began=each.began,
                 ended=each.ended,
                 tip=tip if tip in self.got else None,
+                unread=tip is not None and tip not in self.got,
                 others=tuple(other for other in each.branches.values() if other != tip and other in self.got),
             )
             for each in self.answers
@@ -177,8 +200,9 @@ class Mirror:
         ]
 
     def graph(self, seen: Iterable[Seen], given: Iterable[str]) -> dict[str, Commit]:
-        """The commits of the tips that were seen, without those that students were given."""
+        """The commits of the tips that were seen or pushed, without those that students were given."""
         tips = {tip for each in seen for tip in (each.tip, *each.others) if tip is not None}
+        tips |= self.known({each for push in self.pushes for each in (push.before, push.after) if each})
         if not tips:
             return {}
         asked = "".join(f"{each}\n" for each in (*sorted(tips), *(f"^{each}" for each in given))).encode()
@@ -202,6 +226,14 @@ class Mirror:
             return False
         asked = "".join(f"{each}\n" for each in (tip, *(f"^{each}" for each in of))).encode()
         return bool(git(["rev-list", "--max-count=1", "--stdin"], at=self.path, given=asked, bounds=_READ).strip())
+
+    def check(self, commit: str, folder: str) -> None:
+        """See whether its files can be exported: what a server without git's service gave, git has not looked at yet.
+
+        Raises:
+            GitError: they can't.
+        """
+        git(["read-tree", "--dry-run", f"{commit}:{folder}"], at=self.path, bounds=_READ)
 
     def not_there(self, commit: str, folder: str) -> Iterator[str]:
         """What a commit names and does not hold: submodules, and files that lie on a server of Git LFS."""

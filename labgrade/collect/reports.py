@@ -11,6 +11,7 @@ from labgrade.collect.documents import NoDocumentError, Rules
 from labgrade.review.late import due_for
 from labgrade.spec import lab as late_rules
 from labgrade.submissions.collected import TAKEN
+from labgrade.submissions.standing import NOBODY_WAITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,21 +19,50 @@ if TYPE_CHECKING:
 
     from labgrade.collect.taking import Asked, Entry
 
+NONE = "no report"  # of who has no repository, and whose report can't be had
 _SOON = timedelta(hours=1)  # what is downloaded so soon after the deadline is what was there at the deadline
 
 
 def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
-    """The entry with the document that its link names, if it has one."""
+    """The entry with the document that its link names, if it has one. It is taken in without a repository, too."""
     link = _link(asked, entry)
-    if not link or entry["state"] != TAKEN:
+    if not link:
         return entry
     limit = _limit(asked, entry)
     trouble = _download(asked, link, folder, limit)
     versions = [each for each in asked.mirror.documents if each["link"] == link]
     chosen = _chosen(versions, limit)
+    if entry["state"] != TAKEN:
+        if chosen is None:
+            said = f"{entry['said']}; the report by its link: {trouble}" if entry["said"] else trouble
+            return {**entry, "said": said}
+        entry = _alone(entry, datetime.fromisoformat(chosen["at"]), limit)
     found = {**entry, "document": {**(chosen or {"link": link}), "trouble": trouble}}
+    if others := sorted({each.document for each in asked.repository.owners} - {link, ""}):
+        found["document"]["others"] = f"the report at {link} was taken; the roster names another, {', '.join(others)}"
     if chosen is not None and limit is not None and (at := datetime.fromisoformat(chosen["at"])) > limit + _SOON:
         found["document"]["late"] = f"the report was first downloaded at {shown(at)}, after the deadline"
+    return found
+
+
+def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
+    """The entry of a report that was taken in without a repository. Nobody knows when a late one was written."""
+    known = limit is None or at <= limit + _SOON
+    moment = at if limit is None else min(at, limit)
+    found = {
+        **{key: value for key, value in entry.items() if key != "basis"},
+        "state": TAKEN,
+        "said": "",
+        "handed_in": moment.isoformat() if known else None,
+        "by": f"the download of its report at {shown(at)}" if known else "",
+        "days_late": 0,
+        "left_out": [],
+        "staff": [],
+    }
+    if entry["state"] in NOBODY_WAITS:
+        found["staff"] = [f"the report by its link is all that was taken in; of the repository: {entry['said']}"]
+    elif entry["state"] != NONE:
+        found["trouble"] = f"{entry['said']}; the report by its link was taken in alone"
     return found
 
 
@@ -49,7 +79,7 @@ def _limit(asked: Asked, entry: Entry) -> datetime | None:
         return None
     rule = asked.deadline.rule
     grace = rule.grace if rule is not None else timedelta(0)
-    return late_rules.last_moment(due_for(asked.deadline, asked.repository.group), entry["days_late"], grace)
+    return late_rules.last_moment(due_for(asked.deadline, asked.repository.group), entry.get("days_late", 0), grace)
 
 
 def _download(asked: Asked, link: str, folder: Path, limit: datetime | None) -> str:

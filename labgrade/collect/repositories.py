@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from labgrade.core.errors import UsageError
 from labgrade.core.git_address import NoAddressError, filled_in
+from labgrade.review.roster import NO_REPOSITORY
 from labgrade.submissions import names
 from labgrade.submissions.git_run import UNREACHABLE, GitError
 
@@ -25,7 +26,8 @@ _T = TypeVar("_T")
 class Repository:
     """A repository to collect: what the submission is called, and whose it is. `problem`: why it can't be asked for.
 
-    `group` are all that the longest extension of counts: the owners, and others of their group.
+    Without an address there is only the report that a link names. `group` are all that the longest extension of counts:
+    the owners, and others of their group.
     """
 
     name: str
@@ -50,13 +52,25 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
         message = "the course has no roster: roster.yaml or roster.csv beside 'specs' says whose repositories there are"
         raise UsageError(message)
     owners: dict[str, list[Student]] = {}
+    reports: dict[str, list[Student]] = {}
     found = []
     for student in roster.students:
         try:
-            owners.setdefault(_address(student, lab, rules), []).append(student)
+            address = _address(student, lab, rules)
         except NoAddressError as error:
             found.append(_one(roster, "", [student], str(error)))
-    found += [_one(roster, address, own, _shared(own)) for address, own in owners.items()]
+            continue
+        if address:
+            owners.setdefault(address, []).append(student)
+        else:
+            reports.setdefault(student.document, []).append(student)
+    for own in reports.values():
+        theirs = [each for each in owners.values() if own[0].group and own[0].group == each[0].group]
+        if len(theirs) == 1 and not _shared(own, ""):
+            theirs[0].extend(own)  # what their group hands in
+        else:
+            found.append(_one(roster, "", own, _shared(own, "the link of its report")))
+    found += [_one(roster, address, own, _shared(own, "its address")) for address, own in owners.items()]
     taken: dict[str, Repository] = {}
     for each in found:
         if taken.setdefault(each.name.casefold(), each) is not each:
@@ -66,7 +80,13 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
 
 
 def _address(student: Student, lab: str, rules: Mapping[str, Any]) -> str:
+    """Where a student's repository is; nothing of who has only the link of a report."""
     template = student.repository or rules.get("repository", "")
+    if template in ("", NO_REPOSITORY) and student.document:
+        return ""
+    if template == NO_REPOSITORY:
+        message = "the roster says that there is no repository, and names no report (document), either"
+        raise NoAddressError(message)
     if not template:
         message = "neither lab.yaml (collect.repository) nor the roster (repository) says where the repository is"
         raise NoAddressError(message)
@@ -74,10 +94,10 @@ def _address(student: Student, lab: str, rules: Mapping[str, Any]) -> str:
     return filled_in(template, values)
 
 
-def _shared(owners: list[Student]) -> str:
+def _shared(owners: list[Student], what: str) -> str:
     groups = {each.group or each.id for each in owners}
     called = ", ".join(f"'{each.id}'" for each in owners[1:])
-    return f"its address is that of {called}, too, who are not in the same group" if len(groups) > 1 else ""
+    return f"{what} is that of {called}, too, who are not in the same group" if len(groups) > 1 else ""
 
 
 def _one(roster: Roster, address: str, owners: list[Student], problem: str) -> Repository:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.collect import counting
+from labgrade.collect import counting, pushes
 from labgrade.collect.counting import History
 from labgrade.core.text import named
 from labgrade.review.late import due_for
@@ -51,6 +51,7 @@ class Asked:
     given: Given = field(default_factory=Given)
     rules: Mapping[str, Any] = field(default_factory=dict)
     deadline: Deadline | None = None
+    people: Mapping[str, str] = field(default_factory=dict)  # of the roster: ids by login, in small letters
 
     @property
     def folder(self) -> str:
@@ -101,6 +102,10 @@ def _decided(asked: Asked) -> Entry:
     if all(each.tip is None for each in seen):
         return untaken(asked.repository, *_in_words(mirror.answers, asked.branch))
     graph = mirror.graph(seen, asked.given.tips)
+    if not graph and not mirror.known({each.tip for each in seen if each.tip is not None}):
+        raise GitError(DAMAGED, "its branch points to what is no commit")
+    own = next((name for each in reversed(mirror.answers) if (name := each.branch(asked.branch))), "")
+    seen, odd = pushes.merged(seen, mirror.pushes, own, graph)
     trees = mirror.trees(graph, folder) if folder or asked.given.trees else {}
     none = asked.given.trees
     history = History(
@@ -113,11 +118,12 @@ def _decided(asked: Asked) -> Entry:
         if folder and graph and not trees:
             return untaken(asked.repository, "no folder", f"there is no folder '{folder}' in it")
         return untaken(asked.repository, "untouched", "there is nothing but what students were given")
-    return _taken(asked, counts)
+    return _taken(asked, counts, odd)
 
 
-def _taken(asked: Asked, counts: Counts) -> Entry:
+def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
     mirror = asked.mirror
+    mirror.check(counts.commit, asked.folder)
     found = untaken(asked.repository, TAKEN, "")
     found |= {
         "repository": mirror.path.name,
@@ -127,7 +133,7 @@ def _taken(asked: Asked, counts: Counts) -> Entry:
         "by": counts.by,
         "days_late": counts.days_late,
         "left_out": list(mirror.not_there(counts.commit, asked.folder)),
-        "staff": [*counts.staff, *_branches(asked)],
+        "staff": [*counts.staff, *odd, *_branches(asked), *_from_the_forge(asked)],
     }
     return found
 
@@ -146,6 +152,18 @@ def _branches(asked: Asked) -> Iterator[str]:
     ]
     if others:
         yield f"other branches hold commits that do not count: {named(others)}"
+
+
+def _from_the_forge(asked: Asked) -> Iterator[str]:
+    """What only the server's API tells: pushes of which nothing is left, and other students who may read it."""
+    lost = [push for push in asked.mirror.pushes if push.after in asked.mirror.gone]
+    if lost:
+        at = counting.shown(lost[-1].at)
+        yield f"the server recorded a push of {lost[-1].after[:10]} at {at}, which it does not give out any more"
+    own = {each.id for each in asked.repository.group}
+    others = sorted({asked.people[login] for login in asked.mirror.members if login in asked.people} - own)
+    if others:
+        yield f"others of the roster can read it: {named(others)}"
 
 
 def _in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:

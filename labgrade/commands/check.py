@@ -87,14 +87,14 @@ def _write_page(report: Report, options: argparse.Namespace) -> None:
 
 def _warn_of_stranger(options: argparse.Namespace) -> None:
     if options.drawn_as:
-        from labgrade.commands.course import warn_of_stranger
+        from labgrade.commands.course import warn_about_unknown_name
         from labgrade.spec import course
 
-        warn_of_stranger(course.find_for(options.path, options.course), options.drawn_as)
+        warn_about_unknown_name(course.find_for(options.path, options.course), options.drawn_as)
 
 
 def _keep_schemas(options: argparse.Namespace) -> None:
-    """Of the course that judged, where it is one that a person works on, and no kit."""
+    """Keep the schemas of the course that judged, where a person works on it and it is no kit."""
     from labgrade.authoring import new_course
     from labgrade.spec import course
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.course import add_for, whose
+from labgrade.commands.course import add_for, variant_owner
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
 from labgrade.core.subject import CONFIG, InputSpec, QuantityCall, SubjectSpec
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry
 
-_TOKENS = "tokens"  # needs to be told how many there are
+_TOKENS = "tokens"  # needs the number of them
 _SAID = "inputs"  # the parameter of a quantity of files that takes what is said of their inputs
 _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
@@ -178,7 +178,7 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     from labgrade.spec import load
 
     task = load.read(load.task_file(found, options.task), found)
-    about = variant_of(task, whose(options, found), found.key).subject
+    about = variant_of(task, variant_owner(options, found), found.key).subject
     if about is None or about.handed_in:
         message = f"'{options.task}' has no subject of labgrade's"
         raise UsageError(message)

@@ -48,21 +48,21 @@ def add_for(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="drawn_as", default="", metavar="NAME", help=said)
 
 
-def whose(options: argparse.Namespace, found: Course) -> str:
-    """By which name the variant of `--for` is drawn; empty where nobody is named."""
+def variant_owner(options: argparse.Namespace, found: Course) -> str:
+    """Return the name by which the variant of `--for` is drawn; "" where nobody is named."""
     if not options.drawn_as:
         return ""
     from labgrade.review import groups, roster
 
-    warn_of_stranger(found, options.drawn_as)
+    warn_about_unknown_name(found, options.drawn_as)
     return groups.drawn_as(roster.of_course(found.root), options.drawn_as)
 
 
-def warn_of_stranger(found: Course, name: str) -> None:
-    """Say of a name that was typed that the roster has it not."""
+def warn_about_unknown_name(found: Course, name: str) -> None:
+    """Warn about a name that the roster does not have."""
     from labgrade.review import groups, roster
 
-    if said := groups.stranger(roster.of_course(found.root), name):
+    if said := groups.unknown_name_warning(roster.of_course(found.root), name):
         print(said, file=sys.stderr)  # noqa: T201
 
 
@@ -96,7 +96,7 @@ def _kit(options: argparse.Namespace) -> int:
         out,
         with_subjects=not options.without_subjects,
         with_reference=options.with_reference,
-        student=whose(options, found),
+        student=variant_owner(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
     said = variants.weak(found) if options.drawn_as else ""
@@ -114,7 +114,7 @@ def _subject(options: argparse.Namespace) -> int:
     from labgrade.truth.oracle import Oracle
 
     found = course.find(Path.cwd())
-    task = variant_of(load.read(load.task_file(found, options.task), found), whose(options, found), found.key)
+    task = variant_of(load.read(load.task_file(found, options.task), found), variant_owner(options, found), found.key)
     about = task.subject
     if about is not None and not about.is_onnx and _gives_torchscript(task):
         options.to.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.grade import worth
-from labgrade.commands.review import console, results_argument
+from labgrade.commands.review import add_results_arguments, console
 from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import NOT_RIGHT, OK
 from labgrade.ledger import read as reading
@@ -15,7 +15,7 @@ from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import facts, full_reason, hint
 from labgrade.review import pending
 from labgrade.review import results as whole
-from labgrade.review.decisions import Place, say
+from labgrade.review.decisions import Place, in_words
 from labgrade.spec import course, load
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def explain(options: argparse.Namespace) -> int:
     for each in chosen:
         _tell(page, found.names.of(who), each)
         for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
-            page.paragraph(say(ruling), indent=2, label="decided: ")
+            page.paragraph(in_words(ruling), indent=2, label="decided: ")
         if each.place in held:
             other = held[each.place]
             page.paragraph(
@@ -84,7 +84,7 @@ def _of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story
     lab, _, name = asked.rpartition("/")
     there = [each for each in stories if lab in ("", each.place[0])]
     exact = [each for each in there if each.place[1] == name]
-    begun = [each for each in there if load.begins(name, each.place[1])]
+    begun = [each for each in there if load.starts_with(name, each.place[1])]
     if not (exact or begun):
         _one_of(asked, dict.fromkeys(each.place[1] for each in stories), "task", results)
     return exact or begun
@@ -193,7 +193,7 @@ def _subject(subject: Any) -> str:
 
 def add_standing(parser: argparse.ArgumentParser) -> None:
     """The arguments of `standing`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.set_defaults(run=show_standing)
 
 

@@ -79,9 +79,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--merge", type=Path, metavar="CSV", help="a gradebook that Canvas or Moodle exported")
     parser.add_argument("--column", metavar="NAME", help="the column of it that takes the points")
     parser.add_argument("--with-pending", action="store_true", help="also merge points that are not settled yet")
-    view = parser.add_mutually_exclusive_group()
-    view.add_argument("--student-view", action="store_true", help="leave out what students may not see")
-    view.add_argument("--staff", action="store_true", help="everything, which is the default")
+    parser.add_argument("--student-view", action="store_true", help="leave out what students may not see")
     parser.set_defaults(run=run)
 
 

@@ -143,7 +143,7 @@ def regrade(options: argparse.Namespace) -> int:
         message = f"nothing was graded into '{results}' yet: labgrade grade SUBMISSIONS --out {results}"
         raise UsageError(message)
     if options.rebuild:
-        with database.held(results), Ledger(results, write=True) as ledger:
+        with database.locked_folder(results), Ledger(results, write=True) as ledger:
             database.rebuild(ledger)
     return _go(found, options)
 
@@ -162,7 +162,7 @@ def _go(wanted: Plans, options: argparse.Namespace) -> int:
                 with RunProgress(errors) as shown:
                     came.append(shown.follow(class_run.grade(each.request, each.choose, elsewhere)))
     except KeyboardInterrupt:
-        errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
+        errors.print("stopped; what was graded is kept: run the same command again to go on", markup=False)
         return _INTERRUPTED
     report = read(results).shown
     console = Console(highlight=False)
@@ -181,7 +181,7 @@ def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
         return
     from labgrade.cluster import connect
 
-    with connect.opened(options.cluster, insecure=options.insecure) as client:
+    with connect.connected(options.cluster, insecure=options.insecure) as client:
         from labgrade.cluster.workers import ClusterMachines
 
         with contextlib.closing(ClusterMachines(client)) as machines:
@@ -189,7 +189,7 @@ def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
 
 
 def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:
-    """What the runs came to, beside the report."""
+    """Print what the runs did, besides the report."""
     results = wanted.runs[0].request.results
     _say_changes([change for each in came for change in each.changes], page)
     _say_held(came[-1].held, results, page)
@@ -207,7 +207,7 @@ def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> Non
 
 
 def _next(report: Report, results: Path) -> str:
-    """What to do with the results."""
+    """Return what to do next with the results."""
     checks = (check for who in report.submissions for task in who.tasks for check in task.checks)
     if any(check.verdict.outcome in PENDING for check in checks):
         return f"labgrade standing {results} (what waits for a person)"
@@ -244,7 +244,7 @@ def _say_changes(changes: Sequence[Change], page: Page) -> None:
 
 
 def _say_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
-    """What was not lowered."""
+    """Print which points were not lowered."""
     if not held:
         return
     page.blank()

@@ -188,7 +188,9 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     points = _answer("points", options.points, _points, default="10")
     tolerance = _answer("tolerance", options.tolerance, _tolerance, default="")
     title = _answer("title", options.title, str, default=title_for(entry, subject))
-    publish = _answer("publish the value (yes or no)", "yes" if options.publish else _no(options), _yes, default="no")
+    publish = _answer(
+        "publish the value (yes or no)", "yes" if options.publish else _refuse_questions(options), _yes, default="no"
+    )
     kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
     common, answer = handed_in(forms, task, quantity, about, kind)
     written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
@@ -236,8 +238,8 @@ def _spec_of(subject: dict[str, Any], found: Course) -> SubjectSpec:
     return SubjectSpec(model=model, code=found.code_of(model), input=InputSpec(shape=tuple(subject["input"])))
 
 
-def _no(options: argparse.Namespace) -> str | None:
-    """A script that says everything else is not asked whether to publish."""
+def _refuse_questions(options: argparse.Namespace) -> str | None:
+    """Answer no for a script, which is not asked whether to publish."""
     given = (options.subject, options.quantity)
     return "no" if all(given) or options.publish is False else None
 

@@ -1,11 +1,10 @@
-"""`labgrade picture`: an ONNX graph, folded to a readable size; measurements or weights as a chart; a graded task's."""
+"""`labgrade picture`: an ONNX graph, folded to a readable size; a table as a chart; the pictures of a graded task."""
 
 from __future__ import annotations
 
 import csv
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +27,7 @@ QUANTITY = "onnx_graph"
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """The arguments of `picture`."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="an ONNX file; a .csv; an .npy; or a task that was graded: 1-4-roofline"
+        "file", type=Path, metavar="FILE", help="an ONNX file; a .csv; or a task that was graded: 1-4-roofline"
     )
     parser.add_argument("--out", metavar="FILE", help="where it goes; `-` is stdout (default: MODEL.svg, TASK.html)")
     parser.add_argument(
@@ -37,24 +36,20 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--submission", metavar="NAME", help="of a task: one hand-in (default: the class)")
     parser.add_argument("--peak", type=float, metavar="FLOPS", help="of a .csv of kernels: FLOPs a second at most")
     parser.add_argument("--bandwidth", type=float, metavar="BYTES", help="of a .csv of kernels: bytes a second at most")
-    parser.add_argument("--step", type=float, default=0.0, metavar="STEP", help="of an .npy: the step of a grid")
-    parser.add_argument("--netron", action="store_true", help="open it in Netron instead, node by node")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the graph, or open Netron on it."""
+    """Draw a graph, a table, or the answers to a task."""
     path: Path = options.file
     if not path.is_file() and (options.results / NAME).is_file():
         return _task(str(path), options)
     if not path.is_file():
         message = f"there is no file '{path}', and no results in '{options.results}' that have such a task"
         raise UsageError(message)
-    if options.netron:
-        return _netron(path)
     target = options.out or f"{path.stem}.svg"
     output.refuse_unwritable(target, "--out")
-    if path.suffix.lower() in (".csv", ".npy"):
+    if path.suffix.lower() == ".csv":
         return _chart(path, target, options)
     nodes = _nodes(path)
     folded = graph_picture.fold(nodes)
@@ -71,7 +66,7 @@ def _task(name: str, options: argparse.Namespace) -> int:
     """The pictures of a task that was graded, as a page: those of a hand-in, or of the class."""
     from labgrade.core.did_you_mean import look_up
     from labgrade.reports import html
-    from labgrade.reports.html import pictures
+    from labgrade.reports.html import class_pictures
     from labgrade.review import results
 
     html.refuse_without()
@@ -83,23 +78,17 @@ def _task(name: str, options: argparse.Namespace) -> int:
     look_up(name, tasks, "task")
     target = options.out or f"{name}.html"
     output.refuse_unwritable(target, "--out")
-    _put(target, pictures.page_of(report, name))
+    _put(target, class_pictures.page_of(report, name))
     return 0
 
 
 def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
     """A chart of numbers, of kernels under a roof, of columns of numbers."""
     from labgrade.reports import html
-    from labgrade.reports.html import planes
 
     html.refuse_without()
     try:
-        if path.suffix.lower() == ".npy":
-            import numpy as np
-
-            text = planes.by_itself(planes.histogram(np.load(path).ravel().tolist(), step=options.step, salt=path.name))
-        else:
-            text = _of_table(path, options.peak, options.bandwidth)
+        text = _of_table(path, options.peak, options.bandwidth)
     except (ValueError, OSError, KeyError, TypeError, ZeroDivisionError) as error:
         message = f"'{path}' can't be drawn: {error}"
         raise UsageError(message) from error
@@ -118,7 +107,7 @@ def _put(target: str, text: str) -> None:
 def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
     """Kernels under a roof, points of two columns, bars of one, with the table for those who don't see them."""
     from labgrade.reports.html import charts
-    from labgrade.reports.html.planes import Point, by_itself, frontier, roofline
+    from labgrade.reports.html.planes import Point, frontier, roofline, standalone_svg
 
     rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     if not rows:
@@ -138,16 +127,16 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
             )
             for row in rows
         ]
-        return by_itself(roofline(points, peak=peak, bandwidths={"memory": bandwidth}, salt=path.name), told)
+        return standalone_svg(roofline(points, peak=peak, bandwidths={"memory": bandwidth}, salt=path.name), told)
     if not columns:
         message = "it needs a name and a column of numbers, or two"
         raise ValueError(message)
     if len(columns) == 1:
         bars = [charts.Bar(name=row[first], got=float(row[columns[0]]), expected=None, right=True) for row in rows]
         title = f"{columns[0]} of {len(bars):,} rows"
-        return by_itself(charts.compared(bars, title=title, unit=columns[0], salt=path.name), told)
+        return standalone_svg(charts.compared(bars, title=title, unit=columns[0], salt=path.name), told)
     points = [Point(name=row[first], x=float(row[columns[0]]), y=float(row[columns[1]])) for row in rows]
-    return by_itself(frontier(points, x=columns[0], y=columns[1], salt=path.name), told)
+    return standalone_svg(frontier(points, x=columns[0], y=columns[1], salt=path.name), told)
 
 
 def title(name: str, nodes: list[graph_picture.Node]) -> str:
@@ -182,14 +171,3 @@ def _nodes(path: Path) -> list[graph_picture.Node]:
         )
         for row in cast("list[dict[str, Any]]", rows)
     ]
-
-
-def _netron(path: Path) -> int:
-    if find_spec("netron") is None:
-        message = "Netron is not installed: python -m pip install 'labgrade[netron]'"
-        raise UsageError(message)
-    import netron
-
-    netron.start(str(path))
-    netron.wait()
-    return 0

@@ -18,7 +18,7 @@ from labgrade.files import output
 from labgrade.ledger.read import NOT_ENDED
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
-from labgrade.review.decisions import Place, points, say
+from labgrade.review.decisions import Place, in_words, points
 from labgrade.review.results import marker, read
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from labgrade.review.results import Whole
 
 
-def results_argument(parser: argparse.ArgumentParser, *, more: bool = False) -> None:
-    """The folder of results that a command is about, which has to be named where `more` stands behind it."""
+def add_results_arguments(parser: argparse.ArgumentParser, *, more: bool = False) -> None:
+    """Add the folder of results, which has to be named where `more` arguments follow, and the roster."""
     parser.add_argument(
         "results",
         type=Path,
@@ -41,13 +41,13 @@ def results_argument(parser: argparse.ArgumentParser, *, more: bool = False) -> 
     parser.add_argument("--roster", type=Path, metavar="FILE", help="default: roster.yaml or roster.csv of the course")
 
 
-def by(parser: argparse.ArgumentParser) -> None:
-    """The option that says who decides."""
+def add_by_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says who decides."""
     parser.add_argument("--by", default="", metavar="NAME", help="who decides (default: $LABGRADE_BY, or your login)")
 
 
-def who(options: argparse.Namespace) -> str:
-    """Who decides.
+def decider(options: argparse.Namespace) -> str:
+    """Return who decides.
 
     Raises:
         UsageError: nobody knows, or the roster has staff and nobody of that id.
@@ -85,7 +85,7 @@ def submission(found: Whole, said: str) -> SubmissionReport:
     return there.get(name) or by_member[name]
 
 
-def tell(*texts: str) -> None:
+def print_lines(*texts: str) -> None:
     """Print lines in which nothing can act on the terminal."""
     page = Page(console())
     for text in texts:
@@ -102,7 +102,7 @@ _MOST_SAID = 20
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     """The arguments of `release`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument(
         "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
     )
@@ -110,16 +110,16 @@ def add_release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unfinished", action="store_true", help="even where something waits, or a run did not end")
     parser.add_argument("--lower", action="store_true", help="even where there are fewer points than before")
     parser.add_argument("--reason", default="", help="why results are released again")
-    by(parser)
+    add_by_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Keep what students may see from now on. Nothing is released where it should be looked at first."""
+    """Release results, unless something has to be looked at first."""
     found = read(options.results, options.roster)
     named = (submission(found, name) for name in options.student)
     chosen = list({each.name: each for each in named}.values()) or list(found.staff.submissions)
-    by = who(options)
+    by = decider(options)
     made = [releases.made(each, by=by, reason=options.reason, hidden_too=options.reveal_hidden) for each in chosen]
     new = [each for each in made if releases.differs(each, found.releases.get(each.submission))]
     changing = [each for each in chosen if each.name in {one.submission for one in new}]
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_lower(found, changing, allowed=options.lower and bool(options.reason.strip()))
     releases.add(options.results, new)
     same = f"; {len(made) - len(new):,} had seen this before" if len(new) < len(made) else ""
-    tell(f"{len(new):,} released by {by}{same}")
+    print_lines(f"{len(new):,} released by {by}{same}")
     return OK
 
 
@@ -164,14 +164,14 @@ def _refuse_lower(found: Whole, chosen: list[SubmissionReport], *, allowed: bool
 
 def add_anonymous(parser: argparse.ArgumentParser) -> None:
     """The arguments of `anonymous`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument("--off", action="store_true", help="show names again")
     parser.set_defaults(run=anonymous)
 
 
 def add_mark(parser: argparse.ArgumentParser) -> None:
     """The arguments of `mark`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument("--task", default="", metavar="ID", help="only this task")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--next", action="store_true", help="only the next one")
@@ -183,13 +183,13 @@ def add_mark(parser: argparse.ArgumentParser) -> None:
         help="accept what labgrade suggests: of a check (`total`, `2-1-4-macs total`), of a kind (`labelled value`), "
         "or `all`; a kind that one should look at (`doubtful value`) only by its name",
     )
-    by(parser)
+    add_by_option(parser)
     parser.set_defaults(run=mark)
 
 
 def add_desk(parser: argparse.ArgumentParser) -> None:
     """The arguments of `desk`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument(
         "--as", dest="by", default="", metavar="NAME", help="who marks (default: as for --by of `mark`)"
     )
@@ -205,7 +205,7 @@ def add_desk(parser: argparse.ArgumentParser) -> None:
 
 def add_override(parser: argparse.ArgumentParser) -> None:
     """The arguments of `override`."""
-    results_argument(parser, more=True)
+    add_results_arguments(parser, more=True)
     parser.add_argument("student", help="the submission's name, or its pseudonym")
     parser.add_argument("task", help="such as 2-1-4-macs")
     parser.add_argument("check", help="such as total, or other-models[resnet18]")
@@ -213,7 +213,7 @@ def add_override(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--points", metavar="N", help="how many; or `full`, `none`")
     what.add_argument("--undo", action="store_true", help="take back the last decision about it")
     parser.add_argument("--reason", default="", help="why; the student reads it")
-    by(parser)
+    add_by_option(parser)
     parser.set_defaults(run=override)
 
 
@@ -237,11 +237,11 @@ def mark(options: argparse.Namespace) -> int:
     if options.export:
         return _export(options.export, found, waiting)
     if not waiting:
-        tell("nothing waits to be marked")
+        print_lines("nothing waits to be marked")
         return OK
     if options.accept:
         return _accept(options, found, waiting)
-    desk = interview.Desk(console(), input, options.results, by=who(options), called=found.names.of)
+    desk = interview.Desk(console(), input, options.results, by=decider(options), called=found.names.of)
     desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
     left = marking.waiting(read(options.results, options.roster).staff, options.task)
     return NOT_RIGHT if left else OK
@@ -255,13 +255,13 @@ def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToD
         there = f"there are kinds {', '.join(map(repr, kinds))}" if kinds else "nothing that waits has one"
         message = f"no suggestion is of '{options.accept}'; {there}"
         raise UsageError(message)
-    by = who(options)
+    by = decider(options)
     decisions.add(options.results, [(marking.accepted(each, by), found.decisions.last(each.place)) for each in chosen])
     left = len(marking.waiting(read(options.results, options.roster).staff, options.task))
-    tell(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
+    print_lines(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
     for kind in marking.TO_LOOK_AT:
         if kind != options.accept and (doubted := len(marking.suggested(waiting, kind))):
-            tell(f"look at {doubted:,} of the kind '{kind}' first: --accept '{kind}' takes them, too")
+            print_lines(f"look at {doubted:,} of the kind '{kind}' first: --accept '{kind}' takes them, too")
     return NOT_RIGHT if left else OK
 
 
@@ -271,11 +271,11 @@ def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
         sys.stdout.write(text)
         return OK
     try:
-        Path(target).write_text(text, encoding="utf-8", newline="")
+        output.replace(Path(target), text.encode())
     except OSError as error:
         message = f"'{target}' could not be written: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
-    tell(f"{len(waiting):,} to be marked, in '{target}': fill in 'points' and 'comment'")
+    print_lines(f"{len(waiting):,} to be marked, in '{target}': fill in 'points' and 'comment'")
     return OK
 
 
@@ -285,10 +285,10 @@ def _take(options: argparse.Namespace, found: Whole) -> int:
     except OSError as error:
         message = f"'{options.take}' can't be read: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
-    rulings = sheet.take(data, found.staff, found.decisions, found.names, who(options))
+    rulings = sheet.take(data, found.staff, found.decisions, found.names, decider(options))
     decisions.add(options.results, rulings)
     left = len(marking.waiting(read(options.results, options.roster).staff))
-    tell(f"{len(rulings):,} marks taken in; {left:,} left to be marked")
+    print_lines(f"{len(rulings):,} marks taken in; {left:,} left to be marked")
     return NOT_RIGHT if left else OK
 
 
@@ -309,10 +309,10 @@ def desk(options: argparse.Namespace) -> int:
         raise UsageError(message)
     from labgrade.desk.serve import HOST, serve
 
-    by = who(options)
+    by = decider(options)
 
     def say_where(link: str, port: int, left: int) -> None:
-        tell(
+        print_lines(
             f"{left:,} {'answer waits' if left == 1 else 'answers wait'} for a mark by {by}",
             "only this machine's browser opens the link below; from another machine, run there first: "
             f"ssh -L {port}:{HOST}:{port} THIS-MACHINE",
@@ -334,9 +334,9 @@ def override(options: argparse.Namespace) -> int:
     found = read(options.results, options.roster)
     place, check = _find(found, options)
     if options.undo:
-        taken, left = decisions.undo(options.results, place, by=who(options), reason=options.reason)
-        now = say(left) if left is not None else "labgrade's own verdict"
-        tell(f"taken back: {say(taken)}", f"now holds: {now}")
+        taken, left = decisions.undo(options.results, place, by=decider(options), reason=options.reason)
+        now = in_words(left) if left is not None else "labgrade's own verdict"
+        print_lines(f"taken back: {in_words(taken)}", f"now holds: {now}")
         return OK
     if not options.reason.strip():
         message = "say why with --reason; the student reads it"
@@ -354,15 +354,15 @@ def override(options: argparse.Namespace) -> int:
         worth=check.points,
         credit=share,
         reason=options.reason.strip(),
-        by=who(options),
+        by=decider(options),
         machine=f"{machine.outcome} {points(machine.credit * check.points)}",
     )
     decisions.add(options.results, [(ruling, found.decisions.last(place))])
     name = found.names.of(place.submission)
     worth = f"{points(share * check.points)} of {points(check.points)}"
-    tell(f"{name} {place.task} {place.check}: {worth}; labgrade says {ruling.machine}")
+    print_lines(f"{name} {place.task} {place.check}: {worth}; labgrade says {ruling.machine}")
     if place.submission in found.releases:
-        tell(f"'{name}' was released before and still sees the old result; labgrade release shows the new one")
+        print_lines(f"'{name}' was released before and still sees the old result; labgrade release shows the new one")
     return OK
 
 
@@ -386,11 +386,11 @@ def anonymous(options: argparse.Namespace) -> int:
     """Keep names back, or show them again."""
     found = read(options.results, options.roster)
     if options.off:
-        pseudonyms.put_aside(options.results)
-        tell("names are shown")
+        pseudonyms.show_names(options.results)
+        print_lines("names are shown")
         return OK
     pseudonyms.make_key(options.results)
-    tell(
+    print_lines(
         f"{sum(each.name not in found.releases for each in found.staff.submissions):,} submissions are shown under "
         f"pseudonyms until they are released; the key is '{options.results / pseudonyms.FILE}'",
         "a name that students wrote into their work stays where it is",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 from labgrade.authoring import new_course
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
+from labgrade.files import output
 from labgrade.review import roster
 from labgrade.spec import course, load
-from labgrade.spec.in_full import slips
+from labgrade.spec.in_full import retired, slips
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
 from labgrade.values import show
@@ -56,11 +57,11 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def list_entries(options: argparse.Namespace) -> int:
-    """Show what holds the word; of a few everything, of many what tells them apart."""
+    """List what contains the word: a few entries in full, many in short."""
     found = course.find(Path.cwd())
     new_course.keep_schemas(found)
     known = _tasks(found, options.word) if options.what == "tasks" else _reference(found, options.what, options.word)
-    if options.word and not any(_holds(options.word, text) for text in known):
+    if options.word and not any(_contains(options.word, text) for text in known):
         names = [text.partition("\n")[0] for text in known]
         near = did_you_mean(options.word, names) or f"; without a word, all {len(known)} are listed"
         print(f"no {_ONE[options.what]} holds '{options.word}'{near}", file=sys.stderr)  # noqa: T201
@@ -78,15 +79,15 @@ def _reference(found: Course, what: str, word: str) -> list[str]:
         return _entries(found, what, word, console)
     known = list(found.model_names)
     for name in known:
-        if _holds(word, name):
+        if _contains(word, name):
             console.print(name, markup=False)
             if what == "subjects":
                 _subject(name, found, console)
     return known
 
 
-def _holds(word: str, text: str) -> bool:
-    """Whether a text holds a word, whatever its case: `KV cache` is in `kv_cache_bytes`."""
+def _contains(word: str, text: str) -> bool:
+    """Return whether a text contains a word, ignoring case and underscores: `KV cache` is in `kv_cache_bytes`."""
     return _spaced(word) in _spaced(text)
 
 
@@ -103,7 +104,7 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
     shown = {name: each for name, each in registry.entries.items() if each.slip is None or name == word}
     listed = {name: entry for name, entry in sorted(shown.items()) if not name.endswith(SLIPS)}
     texts = {name: f"{name}\n{entry.docstring}" for name, entry in listed.items()}
-    entries = [registry.entries[name] for name, text in texts.items() if _holds(word, text)]
+    entries = [registry.entries[name] for name, text in texts.items() if _contains(word, text)]
     named = [entry for entry in entries if entry.name == word]
     for entry in entries:
         console.print(f"[bold]{entry.name}[/]  {entry.description}")
@@ -123,21 +124,21 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
     """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
     quantities = found.quantities.entries
     entries = [each for each in quantities.values() if each.slip is not None]
-    single = slips.single_of(quantities, word)
+    single = slips.halved_quantity(quantities, word)
     of_word = [each for each in entries if each.slip and word in each.slip.of]
-    known = _doubled(single, word, entries, console) if single else []
+    known = _show_doubled_slips(single, word, entries, console) if single else []
     for entry in entries:
         slip = cast("SlipNote", entry.slip)
         of = ", ".join(slip.of)
         known.append(f"{entry.name}\n{of} {slip.hint}")
-        if entry in of_word or (not of_word and not single and _holds(word, known[-1])):
+        if entry in of_word or (not of_word and not single and _contains(word, known[-1])):
             console.print(f"[bold]{entry.name}[/]  {entry.description}")
             console.print(f"    of {of}, credit {slip.credit:g}", markup=False, style="dim")
             console.print(f"    {slip.hint}", markup=False)
     return known
 
 
-def _doubled(single: str, word: str, entries: list[Entry], console: Console) -> list[str]:
+def _show_doubled_slips(single: str, word: str, entries: list[Entry], console: Console) -> list[str]:
     """Show the slips of a quantity that is twice as much as another: that one, and what slips make of it, doubled."""
     console.print(f"[bold]{single}[/]  The value of '{single}', where a multiply-accumulate is two of '{word}'.")
     console.print(f"    of {word}, credit {slips.SINGLE_CREDIT:g}", markup=False, style="dim")
@@ -160,12 +161,12 @@ def _of_quantity(entry: Entry) -> list[str]:
     of = {"artifact": file, "config": "a config", "subject": "a model"}.get("".join(entry.takes[:1]))
     if of is None:
         return ["no quantity: its first parameter is not 'subject', 'artifact' or 'config'"]
-    lines = [f"of {of}, gives {entry.returns or 'anything'}{unit(entry)}"]
+    lines = [f"of {of}, gives {entry.returns or 'anything'}{unit_suffix(entry)}"]
     return [*lines, f"example: {example(entry)}"]
 
 
-def unit(entry: Entry) -> str:
-    """The unit that a quantity's name says, as a tail: `, in bytes`."""
+def unit_suffix(entry: Entry) -> str:
+    """Return the unit in a quantity's name as a suffix: `, in bytes`."""
     number = entry.returns in ("int", "float")
     word = next((word for tail, word in _UNITS if tail in entry.name), "")
     return f", in {word}" if word and number else ""
@@ -264,7 +265,7 @@ def _tasks(found: Course, word: str) -> list[str]:
             continue
         task = read.task
         known.append(f"{task.id}\n{task.lab}/{task.id} {task.title}")
-        if _holds(word, known[-1]):
+        if _contains(word, known[-1]):
             print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)")  # noqa: T201
     return known
 
@@ -273,6 +274,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     """The arguments of `validate`."""
     parser.add_argument("paths", nargs="*", type=Path, help="spec files or folders (default: all)")
     parser.add_argument("--compute", action="store_true", help="recompute published values and misconceptions too")
+    parser.add_argument("--fix", action="store_true", help="first rewrite what only earlier versions accepted")
     parser.set_defaults(run=validate)
 
 
@@ -292,6 +294,8 @@ def validate(options: argparse.Namespace) -> int:
         raise UsageError(message)
     new_course.keep_schemas(found)
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
+    if options.fix:
+        _fix(paths)
     specs = load.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]
     findings += [
@@ -320,8 +324,22 @@ def validate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _fix(paths: list[Path]) -> None:
+    """Rewrite what only earlier versions accepted, and say what was changed."""
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue  # which validating tells
+        new, said = retired.fixed(text)
+        if said:
+            output.write_bytes(str(path), new.encode())
+        for what in said:
+            print(f"{path}: {what}")  # noqa: T201
+
+
 def _warnings(tasks: list[Task], found: Course) -> list[str]:
-    """What is no mistake of a spec's, and worth a look."""
+    """Return warnings about specs that are valid."""
     from labgrade.authoring import check_values
 
     called = (finding for task in tasks for finding in check_values.never_called_again(task))

@@ -17,10 +17,10 @@ from labgrade.authoring.check_values import never_called_again
 from labgrade.authoring.lazy_solutions import LazySolutions
 from labgrade.authoring.slips import Slips, asked
 from labgrade.authoring.task_trial import (
+    differences_when_repeated,
     exemplar_of,
-    full_points,
-    nothing_for_nothing,
-    same_again,
+    points_exemplar_lacks,
+    points_for_nothing,
     samples_as_expected,
     submission_of,
     timed,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from labgrade.authoring.lazy_solutions import LazySolution
     from labgrade.authoring.mutants import Mutant
-    from labgrade.authoring.mutation import Tried
-    from labgrade.authoring.samples import Explained
+    from labgrade.authoring.mutation import MutantResult
+    from labgrade.authoring.samples import ExplainedMutants
     from labgrade.authoring.slips import KnownSlip
     from labgrade.core.results import Submission, TaskReport
     from labgrade.core.task import Task
@@ -60,13 +60,13 @@ class TaskTrial:
     problems: list[str] = field(default_factory=list)
     slips: list[KnownSlip] = field(default_factory=list)
     lazy: list[LazySolution] = field(default_factory=list)
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[MutantResult] = field(default_factory=list)
     lacking: tuple[str, ...] = ()
-    explained: list[tuple[Tried, Explained]] = field(default_factory=list)
+    explained: list[tuple[MutantResult, ExplainedMutants]] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
-    def survivors(self) -> list[Tried]:
+    def survivors(self) -> list[MutantResult]:
         """Mutants that no check noticed and nobody explained."""
         explained = [tried for tried, _ in self.explained]
         return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
         grader.prepare(tasks)
         grader.oracle.recall(pair for task in tasks for pair in asked(task))
-        trier = Trier(grader, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs)
+        trier = TaskTrier(grader, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs)
         for task in tasks:
             trial = trier.tried(task)
             done.append(trial)
@@ -135,8 +135,8 @@ def _chosen(found: Course, names: list[str]) -> list[Task]:
     return [each.task for each in read if each.task is not None]
 
 
-class Trier:
-    """Tries tasks by the fixtures of a folder: exemplar, nothing at all, samples, misconceptions, slips, mutants.
+class TaskTrier:
+    """Tests tasks by a folder's fixtures: the exemplar, an empty hand-in, samples, misconceptions, slips, mutants.
 
     Raises:
         SpecError: a file beside the fixtures can't be understood.
@@ -153,15 +153,15 @@ class Trier:
             return TaskTrial(task=task, lacking=lacking)
         begin, grader = time.monotonic(), self._grader
         trial = TaskTrial(task=task, exemplar=exemplar_of(task, self._samples, self._folder, grader))
-        trial.problems += nothing_for_nothing(grader, task, self._empty)
+        trial.problems += points_for_nothing(grader, task, self._empty)
         who = submission_of(self._folder / trial.exemplar if trial.exemplar else self._empty)
         whole, task = task, own_variant(task, who.name, grader.course.key)
         report, first = timed(grader, task, who)
         second = first
         if trial.exemplar:
-            trial.problems += full_points(report, task)
+            trial.problems += points_exemplar_lacks(report, task)
             again, second = timed(grader, task, who)
-            trial.problems += same_again(report, again)
+            trial.problems += differences_when_repeated(report, again)
         else:
             trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
         known = {trial.exemplar: report} if trial.exemplar else {}
@@ -200,12 +200,12 @@ def _seconds(
     return {name: max(second[name], first[name]) if name in measured else second[name] for name in right}
 
 
-def _why(explained: tuple[Explained, ...], task: Task, file: str, mutant: Mutant) -> Explained | None:
+def _why(explained: tuple[ExplainedMutants, ...], task: Task, file: str, mutant: Mutant) -> ExplainedMutants | None:
     """The explanation why a mutant may survive."""
     return next((one for one in explained if one.covers(file, mutant, task.id)), None)
 
 
-def _sort_out(trial: TaskTrial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
+def _sort_out(trial: TaskTrial, tried: list[MutantResult], explained: tuple[ExplainedMutants, ...]) -> None:
     trial.tried = tried
     for each in tried:
         if each.fault:
@@ -296,6 +296,6 @@ def _plain(trial: TaskTrial) -> dict[str, Any]:
     }
 
 
-def _mutant(tried: Tried) -> dict[str, Any]:
+def _mutant(tried: MutantResult) -> dict[str, Any]:
     mutant = tried.mutant
     return {"file": tried.file, "line": mutant.line, "was": mutant.was, "becomes": mutant.becomes}

@@ -164,7 +164,7 @@ class Graded:
 class TaskReport:
     """All graded checks of one task, in the spec's order.
 
-    `not_shown`: what its hidden checks are worth, bonus checks aside, as students are told; None: they are not told.
+    `not_shown`: what its hidden checks are worth, bonus checks aside, as students are shown; None: they are not shown.
     """
 
     lab: str

@@ -15,14 +15,11 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Decision, Deduction, Graded, MarkingText
-from labgrade.core.task import SubjectSpec  # noqa: TC001 - beside the annotations that are read here
 from labgrade.verdict import ComparedNumber, ComparedRow, Diagnosis, Suggestion, TileGrid, Verdict
 
 T = TypeVar("T")
 
-_SUBJECTS = 1024
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _AS_LISTS = (ComparedRow, Decision, Deduction, MarkingText)  # of their fields' values in order; new fields come last
 # Not kept: a Graded has of these what a student may see, and of the expected values no more.
@@ -114,32 +111,3 @@ def _structured(kind: Any, data: Any) -> Any:
             raise ValueError(message)
         data = dict(zip(readers, data, strict=False))
     return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
-
-
-def _plain_subject(subject: SubjectSpec) -> dict[str, Any]:
-    rare = {
-        "code": dict(subject.code),
-        "dtype": subject.input.dtype,
-        "below": subject.input.below,
-        "further": [
-            {"shape": list(each.shape), "fill": each.fill, "seed": each.seed, "dtype": each.dtype, "below": each.below}
-            for each in subject.further
-        ],
-    }
-    return {
-        "model": subject.model,
-        "shape": list(subject.input.shape),
-        "fill": subject.input.fill,
-        "input_seed": subject.input.seed,
-        "options": dict(subject.options),
-        "weight_seed": subject.seed,
-        **{name: value for name, value in rare.items() if value},
-    }
-
-
-_subjects = ByIdentity(_plain_subject, _SUBJECTS)  # of a class's tasks, asked for with each call of a function
-
-
-def plain_subject(subject: SubjectSpec) -> Mapping[str, Any]:
-    """A subject as plain data: what `subjects.models.Subject` takes. It is shared, and not to be changed."""
-    return _subjects(subject)

@@ -34,8 +34,8 @@ def for_student(report: Report, *, released: bool = False) -> Report:
     return replace(report, notes=notes, submissions=views)
 
 
-def with_more(report: Report, worth: Mapping[str, Fraction]) -> Report:
-    """The report of a whole course with what tasks are worth that its labs do not have, by the lab's name."""
+def with_hidden_worth(report: Report, worth: Mapping[str, Fraction]) -> Report:
+    """Return a report with what the hidden tasks of each lab are worth."""
     return replace(report, submissions=tuple(_with_more(each, worth) for each in report.submissions))
 
 

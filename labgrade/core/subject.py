@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from labgrade.core.arguments import ALL, MODEL
+from labgrade.core.by_identity import ByIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,10 +88,32 @@ class QuantityCall:
 
 
 def as_plain(subject: SubjectSpec) -> Mapping[str, Any]:
-    """The subject as plain data; what makes it so is loaded where there is one."""
-    from labgrade.core.serialise import plain_subject
+    """Return a subject as plain data, as `subjects.models.Subject` takes it. It is shared, and not to be changed."""
+    return _subjects(subject)
 
-    return plain_subject(subject)
+
+def _plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    rare = {
+        "code": dict(subject.code),
+        "dtype": subject.input.dtype,
+        "below": subject.input.below,
+        "further": [
+            {"shape": list(each.shape), "fill": each.fill, "seed": each.seed, "dtype": each.dtype, "below": each.below}
+            for each in subject.further
+        ],
+    }
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+        **{name: value for name, value in rare.items() if value},
+    }
+
+
+_subjects = ByIdentity(_plain_subject, 1024)  # of a class's tasks, asked for with each call of a function
 
 
 # ---- what a task names itself beside its subject: values and files that functions are given, and quantities take ----

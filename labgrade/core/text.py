@@ -43,7 +43,7 @@ _MARKDOWN = re.compile(f"[{re.escape(MARKDOWN)}]")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
 _AT = "@<!-- -->"  # what follows stands in another node of the page, so that no platform takes it for a user's name
 # Words of which a text is labgrade's own: none of them says anything of points. A word more is one more that may stand
-# without a gutter, whoever said it.
+# without a gutter, regardless of who said it.
 _WORDS = re.compile(r"[a-z]+")
 _OWN = frozenset(
     _WORDS.findall("""
@@ -77,7 +77,7 @@ def _escaped(character: str) -> str:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text is labgrade's without a doubt: one line of numbers and of a few words of its own.
+    """Return whether a text is certainly labgrade's: one line of numbers and of a few known words.
 
     Whatever else it says may be a student's, whose every line stands behind a gutter.
 

@@ -63,13 +63,13 @@ def remedy(log: str) -> str:
     """What to do about errors that come from where a program is built; nothing for the others."""
     if _NETWORK.search(log):
         return (
-            "a build reaches no network: hand in what it needs, and let find_package(Torch) find LibTorch, which is "
-            "installed"
+            "the build has no network access: hand in what it needs, and let find_package(Torch) find LibTorch, "
+            "which is installed"
         )
     found = _ERROR.search(log)
     said = found["said"] if found else ""
     if "No such file or directory" in said and ("/" in said or ".." in said):
-        return "hand in the file that is included, and include it by a path within your folder: no other is there"
+        return "hand in the included file, too, and include it by a path within your folder: no other files are there"
     if found := _LINKER.search(log):
         if _OF_TORCH.search(found["said"].partition("(")[0]):
             return _unlinked(log)

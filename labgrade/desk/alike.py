@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.reader.asks import ask_code
 from labgrade.answers.rendering import CODE, LARGEST_CODE, CodeFile
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.desk.sanitise import in_jail
+from labgrade.desk.sanitise import ask_reader
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.submissions import find
@@ -59,8 +59,8 @@ class AlikeCode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """What was found so far. `done` hand-ins of `of` were read; `says`: why nothing more is known, or ""."""
+class SearchState:
+    """The state of the search. `done` of `of` hand-ins were read; `says`: why nothing more is known, or ""."""
 
     done: int = 0
     of: int = 0
@@ -69,24 +69,24 @@ class Looked:
     found: tuple[AlikeCode, ...] = ()
 
 
-class LooksAlike:
-    """Looks through a class in a thread of its own, begun when somebody first asks."""
+class AlikeSearch:
+    """Searches a class for code that is alike in a thread of its own, started by the first question."""
 
     def __init__(self, results: Path, runner: Runner | None, scratch: Path, handed_out: Path | None = None) -> None:
         self._results, self._runner, self._scratch, self._handed_out = results, runner, scratch, handed_out
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._looked = Looked()
+        self._looked = SearchState()
 
-    def looked(self) -> Looked:
+    def looked(self) -> SearchState:
         """What is known by now; the first time, looking begins."""
         if self._runner is None:
-            return Looked(over=True)
+            return SearchState(over=True)
         with self._lock:
             if self._thread is None:
                 if find_spec("copydetect") is None or find_spec("pygments") is None:
-                    return Looked(over=True, says="code is compared where labgrade[alike] is installed")
+                    return SearchState(over=True, says="code is compared where labgrade[alike] is installed")
                 self._thread = threading.Thread(target=self._look, daemon=True)
                 self._thread.start()
             return self._looked
@@ -101,9 +101,11 @@ class LooksAlike:
         try:
             self._looked = self._all()
         except (UsageError, FaultError, OSError) as error:
-            self._looked = Looked(over=True, says=f"the code that was handed in is not where it was graded: {error}")
+            self._looked = SearchState(
+                over=True, says=f"the code that was handed in is not where it was graded: {error}"
+            )
 
-    def _all(self) -> Looked:
+    def _all(self) -> SearchState:
         known: dict[str, tuple[CodeFile, ...]] = {}
         sources = self._sources()
         of, unread = sum(map(len, sources.values())), 0
@@ -112,14 +114,14 @@ class LooksAlike:
             taken = find.find(Path(source), names, store, opening=self._runner.open)  # type: ignore[union-attr]
             for each in taken.submissions:
                 if self._stop.is_set():
-                    return Looked()
+                    return SearchState()
                 code = self._code(each.folder, each.files) if _is_little(each.folder, each.files) else None
                 unread += code is None
                 known[each.name] = code or ()
-                self._looked = Looked(done=len(known), of=of)
+                self._looked = SearchState(done=len(known), of=of)
         given = self._code(self._handed_out, _files(self._handed_out)) if self._handed_out is not None else ()
         says = f"the code of {unread} is too much, or could not be read" if unread else ""
-        return Looked(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
+        return SearchState(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
 
     def _sources(self) -> Mapping[str, list[str]]:
         """Who was graded, by the folder or archive that it was in."""
@@ -134,7 +136,7 @@ class LooksAlike:
     def _code(self, folder: Path, files: Sequence[str]) -> tuple[CodeFile, ...] | None:
         if self._runner is None or not any(PurePosixPath(each).suffix.lower() in CODE for each in files):
             return ()
-        reply = in_jail(self._runner, folder, files, ask_code())
+        reply = ask_reader(self._runner, folder, files, ask_code())
         whole = isinstance(reply, tuple) and all(isinstance(each, CodeFile) for each in reply)
         return reply if whole and all(_fits(each) for each in reply) else None
 

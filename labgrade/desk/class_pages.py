@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.answers.rendering import CodeFile
-    from labgrade.desk.alike import AlikeCode, LooksAlike
+    from labgrade.desk.alike import AlikeCode, AlikeSearch
     from labgrade.desk.snapshot import LiveResults
     from labgrade.review.results import Whole
 
@@ -30,7 +30,7 @@ _BESIDE = 3  # lines that are shown before and behind those that two have in com
 class ClassPages:
     """The pages about the class, for one person."""
 
-    def __init__(self, live: LiveResults, by: str, looks: LooksAlike) -> None:
+    def __init__(self, live: LiveResults, by: str, looks: AlikeSearch) -> None:
         self._live, self._by, self._looks = live, by, looks
 
     def class_page(self, _: Mapping[str, str]) -> str:

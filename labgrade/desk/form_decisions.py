@@ -14,7 +14,7 @@ from labgrade.core.text import escaped
 from labgrade.desk.access import RefusedFormError, plain
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
-from labgrade.review.decisions import Place, points, say
+from labgrade.review.decisions import Place, in_words, points
 from labgrade.review.marking import NoPointsError, accepted, given, mark
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Decider:
             after = self._live.snapshot()
             for ruling, seen in made:
                 if after.decisions.last(ruling.place) != seen:
-                    raise OutdatedError(_meanwhile(after, ruling.place)) from error
+                    raise OutdatedError(_decided_meanwhile(after, ruling.place)) from error
             raise
         after = self._live.snapshot()
         numbers = tuple(after.decisions.last(ruling.place) for ruling, _ in made)
@@ -131,7 +131,7 @@ class Decider:
         for ruling, _ in self._rulings(now, asked):
             before = now.in_force(ruling.place)
             if before is None:
-                raise OutdatedError(_meanwhile(now, ruling.place))
+                raise OutdatedError(_decided_meanwhile(now, ruling.place))
             if not markers.add_second(self._live.folder, ruling, before.number):
                 who = now.names.of(ruling.place.submission)
                 message = f"another person marked {who} a second time meanwhile; nothing was saved"
@@ -165,7 +165,9 @@ class Decider:
                 message = f"{shown} waits no longer for a mark here, after it was graded again; nothing was saved"
                 raise OutdatedError(message)
             if version(each, last) != seen:
-                raise OutdatedError(_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown))
+                raise OutdatedError(
+                    _decided_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown)
+                )
             said = accepted(each, "").reason if each.graded.verdict.suggestion is not None else ""
             shown_first = said if shown_first is None else shown_first
             # What labgrade says of the one that was shown names where that stands; each other has a place of its own.
@@ -234,10 +236,10 @@ def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
     )
 
 
-def _meanwhile(now: Snapshot, place: Place) -> str:
-    """What was decided since the page was made, in words that tell no name that is kept back."""
+def _decided_meanwhile(now: Snapshot, place: Place) -> str:
+    """Return what was decided since the page was made, without names that are kept back."""
     history = now.decisions.history(place)
-    said = f": {say(history[-1])}" if history else ""
+    said = f": {in_words(history[-1])}" if history else ""
     return f"{now.names.of(place.submission)} was decided meanwhile{said}; nothing was saved: this is what holds now"
 
 

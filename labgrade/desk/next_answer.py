@@ -45,7 +45,7 @@ def waits(group: AnswerGroup, now: Snapshot) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class QuestionWalk:
     """The ways through a question for one person, at one moment; `held` is what others look at."""
 
     question: QuestionAnswers
@@ -142,9 +142,9 @@ class OpenQuestions:
         chosen = open_ones if place in self.now.waiting else own  # what was marked is marked anew alone
         return question, replace(group, answers=(*own, *(e for e in chosen if e not in own))), place
 
-    def walk(self, question: QuestionAnswers) -> Walk:
+    def walk(self, question: QuestionAnswers) -> QuestionWalk:
         """The ways through a question."""
-        return Walk(question=question, now=self.now, by=self.by, held=self.held)
+        return QuestionWalk(question=question, now=self.now, by=self.by, held=self.held)
 
     def twice(self, question: QuestionAnswers) -> SecondMarking:
         """What of a question is marked a second time."""
@@ -203,7 +203,9 @@ class OpenQuestions:
         """What this person can mark a second time and nobody else looks at."""
         return [place for place in self.twice(question).open if place not in self.held]
 
-    def coming(self, question: QuestionAnswers | None, place: Place | None) -> Iterator[tuple[Walk, AnswerGroup]]:
+    def coming(
+        self, question: QuestionAnswers | None, place: Place | None
+    ) -> Iterator[tuple[QuestionWalk, AnswerGroup]]:
         """What comes after an answer: the rest of its question, and then the first answers of each other question."""
         if question is not None and place is not None:
             yield from ((self.walk(question), group) for group in self.walk(question).coming(place))

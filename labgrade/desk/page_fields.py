@@ -10,17 +10,19 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from labgrade.core.text import escaped
 from labgrade.desk.form_decisions import worth
 from labgrade.desk.sanitise import split
 from labgrade.reports import summary
+from labgrade.reports.html import render
 from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from jinja2 import Environment
 
     from labgrade.desk.form_decisions import FormMarks
     from labgrade.desk.queue import SuggestedShares
@@ -99,14 +101,7 @@ def static_files() -> dict[str, str]:
 @functools.cache
 def environment() -> Environment:
     """The templates of the desk; every text in them is escaped."""
-    made = Environment(
-        loader=PackageLoader("labgrade.desk", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
+    made = render.environment("labgrade.desk", _visible)
     made.filters |= {
         "points": points,
         "reason": _reason,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from labgrade.desk.form_decisions import Decider
-    from labgrade.desk.next_answer import OpenQuestions, Walk
+    from labgrade.desk.next_answer import OpenQuestions, QuestionWalk
     from labgrade.desk.pictures import Pictures
     from labgrade.desk.queue import AnswerGroup, QuestionAnswers, QuestionId, SuggestedShares
     from labgrade.desk.sanitise import Renderer, ShownPassage
@@ -289,7 +289,7 @@ class Pages:
             comment=made.comment,
         )
 
-    def _leased(self, here: OpenQuestions, coming: Iterable[tuple[Walk, AnswerGroup]]) -> str:
+    def _leased(self, here: OpenQuestions, coming: Iterable[tuple[QuestionWalk, AnswerGroup]]) -> str:
         """The page of the first of these that nobody else has begun to look at since; the top where there is none."""
         for walk, group in coming:
             places = [each.place for each in group.answers if each.place in here.now.waiting]
@@ -298,14 +298,14 @@ class Pages:
         return TOP
 
     def _lease(self, places: Collection[Place]) -> Mapping[Place, str]:
-        """Keep these for this person, and say who looks at which of them; a full disk keeps no page from anybody."""
+        """Reserve answers for this person; return who looks at which. A full disk does not hold up the page."""
         try:
             return markers.lease(self._live.folder, places, self.decider.by)
         except UsageError:
             return {}
 
-    def _render_ahead(self, coming: Iterable[tuple[Walk, AnswerGroup]]) -> None:
-        """Have the next answers ready when they are asked for."""
+    def _render_ahead(self, coming: Iterable[tuple[QuestionWalk, AnswerGroup]]) -> None:
+        """Render the next answers ahead of time."""
         own = (group.first for _, group in coming)
         texts = ((e.graded.to_mark.text, page_fields.read_at(e)[0]) for e in own if e.graded.to_mark is not None)
         self._renderer.ahead(itertools.islice(texts, _AHEAD))

@@ -203,7 +203,7 @@ def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) ->
 
 
 def _marked_near(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> list[tuple[AnswerGroup, Ruling]]:
-    """The marked answers that are nearest to one that waits, nearest first."""
+    """Return the marked answers that are nearest to a waiting answer, nearest first."""
     own = {each.place for each in group.answers}
     if not own & snapshot.waiting:
         return []
@@ -267,9 +267,9 @@ def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[s
     mine = {place: snapshot.in_force(place) for place in snapshot.checks if place.submission == submission}
     here = {reason: places[0] for reason, places in comments(question, snapshot).items()}
     found = here | {ruling.reason: place for place, ruling in mine.items() if ruling is not None and ruling.reason}
-    return [text for text, place in found.items() if not _of_labgrade(text, snapshot.checks[place])][:_MOST_COMMENTS]
+    return [text for text, place in found.items() if not _is_suggestion(text, snapshot.checks[place])][:_MOST_COMMENTS]
 
 
-def _of_labgrade(comment: str, each: ToDecide) -> bool:
-    """Whether a comment is what labgrade suggested, which says nothing of other answers."""
+def _is_suggestion(comment: str, each: ToDecide) -> bool:
+    """Return whether a comment is labgrade's own suggestion, which says nothing about other answers."""
     return each.graded.verdict.suggestion is not None and accepted(each, "").reason == comment

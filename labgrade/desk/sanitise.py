@@ -142,7 +142,9 @@ class Renderer:
         return known.result()
 
     def _render(self, text: str, line: int) -> Markup:
-        reply = in_jail(self._runner, self._empty, (), ask_markdown(text, line)) if self._runner is not None else None
+        reply = (
+            ask_reader(self._runner, self._empty, (), ask_markdown(text, line)) if self._runner is not None else None
+        )
         return sanitised(reply) if isinstance(reply, str) else as_typed(text)
 
 
@@ -159,8 +161,8 @@ def split(text: str) -> list[tuple[str, int, str]]:
     ]
 
 
-def in_jail(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> Any:
-    """The reply to an ask about a hand-in, from the reader's jail; None where there is none."""
+def ask_reader(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> Any:
+    """Ask the reader's jail about a hand-in; return its reply, or None."""
     request = ReadRequest(folder=folder, files=tuple(files), asks=(encode(ask)[0].decode(),), limits=_LIMITS)
     done = runner.read(request)
     frames = done.value if isinstance(done.value, list) else []

@@ -13,7 +13,7 @@ import uvicorn
 
 from labgrade.core.errors import UsageError
 from labgrade.desk import access
-from labgrade.desk.alike import LooksAlike
+from labgrade.desk.alike import AlikeSearch
 from labgrade.desk.app import application
 from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
@@ -59,7 +59,7 @@ def serve(
         renderer = Renderer(runner, empty)
         pictures = Pictures(results, runner, Path(scratch) / "taken")
         pages = Pages(live, renderer, Decider(live, by), pictures, key=keys.form)
-        looks = LooksAlike(results, runner, Path(scratch) / "class", handed_out)
+        looks = AlikeSearch(results, runner, Path(scratch) / "class", handed_out)
         server = _server(application(pages, ClassPages(live, by, looks), port=port, keys=keys))
         renderer.ahead([("*ready*", "")])  # starts the reader while the person opens the link
         tell(keys.address(port), port, left)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labgrade.core.errors import FaultError
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.core.task import CallForm, InputSpec, SubjectSpec
 from labgrade.diagnosis import as_code, families, random_layers
 from labgrade.diagnosis.search import Asked, SearchPlan, asked, available, is_drawn, know, search
@@ -87,7 +87,7 @@ def know_subjects(plan: SearchPlan, kept: Cache, *, draw: bool = False) -> None:
     """
     if is_drawn(plan) or not available():
         return
-    like = None if plan.like is None else plain_subject(plan.like)
+    like = None if plan.like is None else as_plain(plan.like)
     key = key_of("asked", _sources(), version_of("hypothesis"), plan.among, like, plan.tries, plan.seed)
     if known := _asked(kept.read(key)):
         know(plan, known)

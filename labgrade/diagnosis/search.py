@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.diagnosis import families
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _look_at_nothing_around() -> None:
 
 
 def _as_text(subject: SubjectSpec) -> str:
-    return json.dumps(plain_subject(subject), sort_keys=True)
+    return json.dumps(as_plain(subject), sort_keys=True)
 
 
 _key = ByIdentity(_as_text, _KEYS)

@@ -69,7 +69,7 @@ def _problems(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Proble
 
 
 def _is_other(value: Any, schema: Any) -> bool:
-    """Whether a word of the value is not the only one that the schema allows there."""
+    """Return whether a word of the value differs from the only word that the schema allows there."""
     for name, each in schema.get("properties", {}).items() if isinstance(value, dict) else ():
         if "const" in each and name in value and not _same(value[name], each["const"]):
             return True

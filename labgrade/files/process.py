@@ -18,18 +18,18 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """What runs a module of labgrade's, wherever this labgrade was imported from."""
+    """Return the command that runs a module of this labgrade."""
     return [sys.executable, "-P", "-c", _BEGIN, _HOME, module, *arguments]
 
 
 def environment(**own: str) -> dict[str, str]:
-    """Ours and what a process adds. An entry of PYTHONPATH that is empty, or relative, means the working folder."""
+    """Return our environment with a process's own variables, without entries of PYTHONPATH that are relative."""
     found = {**os.environ, "OMP_NUM_THREADS": "1", **own}
     kept = [path for path in found.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]  # noqa: PTH117
     return {**found, "PYTHONPATH": os.pathsep.join(kept)} if kept else found
 
 
-def searched() -> list[str]:
-    """Where such a process finds modules beside the interpreter's own places, the first one first."""
+def search_path() -> list[str]:
+    """Return where such a process looks for modules beside the interpreter's own places, in order."""
     own = environment().get("PYTHONPATH", "").split(os.pathsep)
     return [place for place in (*own, site.USER_SITE if site.ENABLE_USER_SITE else "", _HOME) if place]

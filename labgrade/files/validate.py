@@ -12,7 +12,7 @@ from labgrade.core.errors import SpecFinding
 from labgrade.files import json_schema, yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from labgrade.core.task import Plain, Schema
     from labgrade.files.json_schema import Problem
@@ -32,10 +32,10 @@ _LISTED = 12
 _HUGE = 10**18
 
 
-def findings(schema: Schema, loaded: Loaded, reserved: Sequence[str] = ()) -> list[SpecFinding]:
-    """Everything in `loaded` that the schema does not allow, each at its place. `reserved`: words of later versions."""
+def findings(schema: Schema, loaded: Loaded) -> list[SpecFinding]:
+    """Everything in `loaded` that the schema does not allow, each at its place."""
     refused = (each for each in json_schema.problems(schema, loaded.data) if not _is_infinite(each.value))
-    return [found for problem in refused for found in _phrase(problem, loaded, reserved)]
+    return [found for problem in refused for found in _phrase(problem, loaded)]
 
 
 def _is_infinite(value: object) -> bool:
@@ -43,14 +43,11 @@ def _is_infinite(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _phrase(problem: Problem, loaded: Loaded, reserved: Sequence[str]) -> Iterator[SpecFinding]:
+def _phrase(problem: Problem, loaded: Loaded) -> Iterator[SpecFinding]:
     if problem.keyword == "additionalProperties":
         known = problem.schema.get("properties", {})
         for key in problem.value:
-            if key in reserved:
-                later = f"'{key}' is a word of the spec language that this version of labgrade does not know yet"
-                yield SpecFinding(loaded.key_mark((*problem.path, key)), later)
-            elif key not in known:
+            if key not in known:
                 yield SpecFinding(loaded.key_mark((*problem.path, key)), _unknown_key(problem, key, known))
     else:
         source = loaded.sources.get(problem.path, problem.value)

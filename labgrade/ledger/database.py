@@ -26,8 +26,10 @@ _TRIES, _PAUSE_SECONDS = 10, 0.1
 
 
 @contextlib.contextmanager
-def held(folder: Path, does: str = "is grading into", else_: str = "name another folder with --out") -> Iterator[None]:
-    """Make the folder where it is not there, and keep other runs out of it; the system lets go when we end.
+def locked_folder(
+    folder: Path, does: str = "is grading into", else_: str = "name another folder with --out"
+) -> Iterator[None]:
+    """Lock a results folder, made if it is not there, against other runs. The system unlocks it when we end.
 
     Raises:
         UsageError: another run is at work in it, or it can't be written to.
@@ -52,7 +54,7 @@ def held(folder: Path, does: str = "is grading into", else_: str = "name another
 
 
 def _locked_soon(descriptor: int, folder: Path) -> bool:
-    """The processes of a run that was killed take a moment to end."""
+    """Try for a moment to lock, since the processes of a killed run take a while to end."""
     try:
         for _ in range(_TRIES):
             if _locked(descriptor):
@@ -60,7 +62,7 @@ def _locked_soon(descriptor: int, folder: Path) -> bool:
             time.sleep(_PAUSE_SECONDS)
     except OSError as error:
         message = (
-            f"'{folder}' lies on a disk that locks no files ({(error.strerror or str(error)).lower()}), so that two "
+            f"'{folder}' lies on a disk without file locks ({(error.strerror or str(error)).lower()}), so that two "
             "runs could write there at once: name a folder on a disk of this machine with --out"
         )
         raise UsageError(message) from error
@@ -86,7 +88,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def refuse_within(results: Path, source: Path) -> None:
-    """Results among the submissions would be somebody's.
+    """Refuse a results folder within the submissions, where it would be taken for a submission.
 
     Raises:
         UsageError: they are.
@@ -98,7 +100,7 @@ def refuse_within(results: Path, source: Path) -> None:
 
 VERSION = 3
 APPLICATION = 0x6C616267  # "labg", in the file's header
-STEPS = {2: tables.MARKERS}  # from each version to the next; the first had files of their own (ledger.tables)
+STEPS = {2: tables.MARKERS}  # from each version to the next
 NAME = "results.sqlite"
 WAIT_SECONDS = 30.0
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
@@ -147,7 +149,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
 
@@ -192,32 +194,21 @@ class Ledger:
         return LedgerError(message)
 
     def _make(self, folder: Path, *, write: bool) -> None:
-        """Make the database aside, whole, of an older labgrade's files where there are any.
-
-        Refuse to begin anew where one was lost.
-        """
+        """Make the database aside, whole, and refuse to begin anew where one was lost."""
         if self.path.with_name(tables.KEPT).is_file() and not self.path.is_file():  # in this order: others make both
             self._refuse_lost("gone")
-        older = tables.is_older(folder)
-        if not write and not older:
+        if not write:
             raise self._nothing()
         aside = f"{NAME}.{secrets.token_hex(4)}.new"
         try:
-            with Ledger(folder, write=True, durable=True, name=aside) as ledger:
-                if older:
-                    tables.take_over(ledger, folder)
+            Ledger(folder, write=True, durable=True, name=aside).close()
             with contextlib.suppress(FileExistsError):  # the other process was faster
                 _place(folder / aside, self.path)
-        except (OSError, UsageError) as error:
-            message = (
-                f"the results of an older labgrade in '{folder}' can't be taken over, and were not changed: {error}"
-            )
-            raise LedgerError(message if older else str(error)) from error
+        except OSError as error:
+            raise LedgerError(str(error)) from error
         finally:
             for path in folder.glob(f"{aside}*"):
                 path.unlink(missing_ok=True)
-        if older:
-            tables.put_aside(folder)
 
     def _refuse_lost(self, what: str) -> None:
         kept = self.path.with_name(tables.KEPT)
@@ -289,13 +280,13 @@ class Ledger:
         code = getattr(error, "sqlite_errorcode", 0) & _RESULT
         if code in _LOCKED:
             return (
-                f"the ledger '{self.path}' is locked by another program: end that one, and say the same again; "
-                "nothing is lost"
+                f"the ledger '{self.path}' is locked by another program: end that program, then run the same command "
+                "again; nothing is lost"
             )
         if code in _NO_ROOM:
             return (
-                f"the ledger '{self.path}' can't be written ({error}): make room on that disk, and say the same again; "
-                "what was graded so far is kept"
+                f"the ledger '{self.path}' can't be written ({error}): make room on that disk, then run the same "
+                "command again; what was graded so far is kept"
             )
         if code in _CLOSED:
             return f"the ledger '{self.path}' can't be opened ({error}): may you write to that folder?"
@@ -331,12 +322,12 @@ def _is_read_only(folder: Path) -> bool:
 
 
 def exists(results: Path) -> bool:
-    """Whether a folder of results has a database, or had a database that is lost, or files of an older labgrade."""
-    return (results / NAME).is_file() or (results / tables.KEPT).is_file() or tables.is_older(results)
+    """Return whether a folder of results has a database, or had a database that is lost."""
+    return (results / NAME).is_file() or (results / tables.KEPT).is_file()
 
 
 @contextlib.contextmanager
-def deciding(results: Path) -> Iterator[Ledger]:
+def decision_transaction(results: Path) -> Iterator[Ledger]:
     """One transaction for what a person decides: all that is added within is kept, or nothing of it.
 
     Raises:
@@ -349,7 +340,7 @@ def deciding(results: Path) -> Iterator[Ledger]:
 
 
 def _keep_in_mind(results: Path) -> None:
-    """Note beside the database that people's decisions lie in it: without it, nothing begins anew by mistake."""
+    """Leave a note beside the database that it holds decisions, so that a lost database is noticed."""
     path = results / tables.KEPT
     try:
         if not path.is_file():
@@ -381,7 +372,7 @@ def _place(aside: Path, path: Path) -> None:
 
 
 def load(ledger: Ledger, text: str) -> Any:
-    """Plain data that the ledger holds.
+    """Parse plain data of the ledger's.
 
     Raises:
         LedgerError: it is damaged.

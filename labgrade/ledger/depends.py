@@ -256,6 +256,10 @@ class VerdictParts:
                 self._imports[path] = set(_named(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
             names |= self._imports[path]
             yield path.relative_to(base).as_posix(), self._files[path]
+        for path in entry.data(self._read):
+            if path not in self._files:
+                self._files[path] = digest(path)
+            yield path.relative_to(base).as_posix(), self._files[path]
         yield from ((f"import {name}", _present(name)) for name in sorted(names))
 
 

@@ -94,6 +94,7 @@ class VerdictMemory:
         if self._connection is None:
             folder = cache_folder()
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / NAME).touch(mode=0o600)  # students' answers and expected values: nobody else's to read
             made = sqlite3.connect(folder / NAME, timeout=_WAIT_SECONDS, isolation_level=None)
             made.execute("PRAGMA journal_mode = WAL")
             made.execute("PRAGMA synchronous = OFF")  # after a power cut some verdicts are judged again

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _EMPTY = hashlib.sha256().hexdigest()[:32]  # as `depends.digest` has it
 FEW = 3
-NOT_ENDED = "a run has not come to its end: what it did not reach is pending, or as it was before; grade again to go on"
+NOT_ENDED = "a run did not finish: what it did not reach is pending, or as it was before; grade again to go on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

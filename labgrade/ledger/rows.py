@@ -144,7 +144,7 @@ def standing(ledger: Ledger, who: str) -> dict[Place, CheckRow]:
     return standings
 
 
-def stand(ledger: Ledger, who: str, place: Place, standing: CheckRow, run: int, plain: str = "") -> None:
+def write_standing(ledger: Ledger, who: str, place: Place, standing: CheckRow, run: int, plain: str = "") -> None:
     """Write how a check stands from now on. `plain`: its plain data as `dump` has it, where it is at hand."""
     plain = plain or dump(standing.plain)
     ledger.write(
@@ -167,19 +167,19 @@ def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: An
 def forget(ledger: Ledger, who: str, place: Place) -> None:
     """Take a check out of the report."""
     ledger.write("DELETE FROM graded WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
-    let_go(ledger, who, place)
+    drop_held(ledger, who, place)
 
 
 def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int) -> None:
-    """Write what a check would be, were it not published."""
+    """Keep a verdict that is held back because the check's points are published."""
     values = (who, *place, run, dump(plain), why)
     ledger.write(
         "INSERT OR REPLACE INTO held (who, lab, task, item, run, plain, why) VALUES (?, ?, ?, ?, ?, ?, ?)", *values
     )
 
 
-def let_go(ledger: Ledger, who: str, place: Place) -> None:
-    """Nothing waits for this check any more."""
+def drop_held(ledger: Ledger, who: str, place: Place) -> None:
+    """Delete what was held back for a check."""
     ledger.write("DELETE FROM held WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
 
 
@@ -197,7 +197,7 @@ def note(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
 
 
 def end(ledger: Ledger, run: int, notes: tuple[str, ...]) -> None:
-    """The run came to its end."""
+    """Note that a run has ended."""
     with ledger.transaction():
         ledger.write("UPDATE run SET ended = ?, notes = ? WHERE id = ?", now(), dump(notes), run)
 

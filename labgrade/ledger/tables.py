@@ -1,4 +1,4 @@
-"""The tables of the results database, and how those of an older labgrade, which lay in two files, are taken over.
+"""The tables of the results database.
 
 What people decided and released is added and never changed. The verdicts can be judged anew, and rebuilt.
 """
@@ -7,22 +7,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-from labgrade.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from labgrade.ledger.database import Ledger
+from typing import Any
 
 KEPT = "decided.txt"
 KEPT_TEXT = """\
 results.sqlite beside this file holds what people decided and what students were shown; nothing can compute that again.
 Keep copies of it. labgrade refuses to begin anew where that file is gone and this one is not.
 """
-OLD_LEDGER, OLD_DECISIONS = "ledger.sqlite", "decisions.sqlite"
 REBUILT = ("held", "graded", "submission", "judged", "part")
 _VERDICTS = """
 CREATE TABLE run (
@@ -50,8 +41,8 @@ CREATE TABLE held (
   plain TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (who, lab, task, item)
 ) WITHOUT ROWID;
 """
-# `view`: what students were shown, packed; NULL where only an older labgrade's points are left. `published`: of each
-# check what it earned, without decisions, and how it stood.
+# `view`: what students were shown, packed. `published`: of each check what it earned, without decisions, and how it
+# stood.
 _PEOPLE = """
 CREATE TABLE decisions (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,7 +56,7 @@ CREATE INDEX decided ON decisions (submission, lab, task, "check");
 CREATE TABLE releases (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   submission TEXT NOT NULL, by TEXT NOT NULL, at TEXT NOT NULL, reason TEXT NOT NULL,
-  hidden_too INTEGER NOT NULL, final TEXT NOT NULL, digest TEXT NOT NULL, view BLOB, published BLOB NOT NULL
+  hidden_too INTEGER NOT NULL, final TEXT NOT NULL, digest TEXT NOT NULL, view BLOB NOT NULL, published BLOB NOT NULL
 );
 CREATE INDEX released ON releases (submission);
 """
@@ -94,7 +85,6 @@ def _fixed(*of: str) -> str:
 
 MARKERS = _MARKERS + _fixed("second")  # new in version 3
 ALL = _VERDICTS + _PEOPLE + _fixed("decisions", "releases") + MARKERS
-_OLD_APPLICATIONS = {OLD_LEDGER: 0x6C616267, OLD_DECISIONS: 0x6C676470}
 
 
 def packed(published: dict[str, Any]) -> bytes:
@@ -113,100 +103,3 @@ def unpacked(data: bytes) -> dict[str, Any]:
     except zlib.error as error:
         raise ValueError(str(error)) from error
     return found
-
-
-# ---- files of an older labgrade --------------------------------------------------------------------------------
-
-
-def is_older(folder: Path) -> bool:
-    """Whether a folder holds the two files of an older labgrade, or one of them."""
-    return any((folder / name).is_file() for name in _OLD_APPLICATIONS)
-
-
-def take_over(ledger: Ledger, folder: Path) -> None:
-    """Copy all that an older labgrade kept in two files into an empty database.
-
-    A release keeps the points that it published. Where the old ledger was deleted, they are those of the view.
-
-    Raises:
-        UsageError: a file can't be read, or is none of labgrade's.
-    """
-    earned: dict[str, dict[str, str]] = {}
-    stood: dict[tuple[str, str], Any] = {}
-    if _attached(ledger, folder, OLD_LEDGER):
-        with ledger.transaction():
-            for table in ("run", "history", *REBUILT):
-                ledger.write(f"INSERT INTO main.{table} SELECT * FROM old.{table}")  # noqa: S608 - labgrade's own names
-        earned = {who: json.loads(text) for who, text in ledger.rows("SELECT who, earned FROM old.released")}
-        found = ledger.rows("SELECT who, lab, task, item, place, title, points, at, plain FROM main.graded")
-        for who, lab, task, item, *standing in found:
-            stood[who, f"{lab}/{task}/{item}"] = standing
-        ledger.write("DETACH old")
-    releases = []
-    if _attached(ledger, folder, OLD_DECISIONS):
-        with ledger.transaction():
-            ledger.write("INSERT INTO main.decisions SELECT * FROM old.decisions")
-        releases = ledger.rows("SELECT * FROM old.releases ORDER BY number")
-        ledger.write("DETACH old")
-    with ledger.transaction():
-        _take_over_releases(ledger, releases, earned, stood)
-
-
-def _take_over_releases(
-    ledger: Ledger, releases: list[Any], earned: dict[str, dict[str, str]], stood: dict[tuple[str, str], Any]
-) -> None:
-    places = ", ".join("?" * 9)
-    for number, who, *more, view in releases:
-        published = _of_ledger(who, earned.get(who, {}), stood)
-        # A release that was killed before it reached the ledger published its view all the same.
-        published |= {k: each for k, each in _of_view(view).items() if k not in published or published[k][0] != each[0]}
-        values = (number, who, *more, view, packed(published))
-        ledger.write(f"INSERT INTO releases VALUES ({places}, ?)", *values)  # noqa: S608 - question marks
-    for who in earned.keys() - {row[1] for row in releases}:
-        published = _of_ledger(who, earned[who], stood)
-        columns = "submission, by, at, reason, hidden_too, final, digest, published"
-        ledger.write(f"INSERT INTO releases ({columns}) VALUES (?, '', '', '', 0, '0', '', ?)", who, packed(published))  # noqa: S608
-
-
-def _of_view(view: bytes) -> dict[str, Any]:
-    """The points of the checks that a view shows. What a person decided is kept by the decision."""
-    try:
-        plain = json.loads(zlib.decompress(view))
-    except (zlib.error, ValueError):
-        return {}  # the next reader of the release finds the damage
-    return {
-        f"{task['lab']}/{task['id']}/{check['id']}": [
-            check["earned"],
-            [place, task["title"], task["points"], "", json.dumps(check, separators=(",", ":"))],
-        ]
-        for task in plain["tasks"]
-        for place, check in enumerate(task["checks"])
-        if not check.get("decision")
-    }
-
-
-def _of_ledger(who: str, earned: dict[str, str], stood: dict[tuple[str, str], Any]) -> dict[str, Any]:
-    return {place: [points, stood.get((who, place))] for place, points in earned.items()}
-
-
-def _attached(ledger: Ledger, folder: Path, name: str) -> bool:
-    path = folder / name
-    if not path.is_file():
-        return False
-    ledger.write("ATTACH ? AS old", str(path))
-    ((application,),) = ledger.rows("PRAGMA old.application_id")
-    ((version,),) = ledger.rows("PRAGMA old.user_version")
-    if not version and not ledger.rows("SELECT 1 FROM old.sqlite_master LIMIT 1"):  # a run was killed before it began
-        ledger.write("DETACH old")
-        return False
-    if application != _OLD_APPLICATIONS[name] or version != 1:
-        message = f"'{path}' is no file of labgrade's, or one of another version; move it away"
-        raise UsageError(message)
-    return True
-
-
-def put_aside(folder: Path) -> None:
-    """Rename the files of an older labgrade, so that nothing is written to them any more."""
-    for name in _OLD_APPLICATIONS:
-        with suppress(OSError):
-            (folder / name).rename(folder / f"{name}.old")

@@ -75,8 +75,6 @@ def not_reached(runs: Iterable[Any]) -> dict[str, dict[Place, CheckRow]]:
     """Of each submission the checks that such runs were to grade, as they stand until they are."""
     found: dict[str, dict[Place, CheckRow]] = {}
     for wanted in runs:
-        if not wanted:  # of an older labgrade
-            continue
         rows = {
             (lab, task, plain["id"]): CheckRow(place=place, title=title, points=points, judged=None, at="", plain=plain)
             for lab, task, title, points, place, plain in wanted["checks"]

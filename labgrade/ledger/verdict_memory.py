@@ -191,7 +191,7 @@ class TaskBook:
         self._keys: dict[str, str] = {}
 
     def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
-        """What is remembered under all that the item depends on, else what `grade` comes to."""
+        """Return the remembered verdict of an item, or else what `grade` returns."""
         key, digests = self._book.parts(self._task, item)
         if not self._asked:
             self._keys = self._book.lasting(self._task)
@@ -219,7 +219,7 @@ class TaskBook:
         return judged_with_marks(item, grade)
 
     def enter(self, item: Item, graded: Graded, place: int) -> None:
-        """Bring an item to stand in the ledger, in one transaction; a published result does not fall unasked."""
+        """Record an item's verdict in the ledger, in one transaction; a published result does not fall unasked."""
         book, judged = self._book, self._judged.get(item.id)
         where = (self._task.lab, self._task.id, item.id)
         before = book.standing.get(where)
@@ -257,13 +257,13 @@ class TaskBook:
             rows.hold(book.ledger, book.who, where, after.plain, reason, book.rules.run)
             book.held.add(where)
             if before is None:  # the verdicts were rebuilt: what was published stands again
-                rows.stand(book.ledger, book.who, where, published.standing or after, book.rules.run)
+                rows.write_standing(book.ledger, book.who, where, published.standing or after, book.rules.run)
             return
         if where in book.held:
-            rows.let_go(book.ledger, book.who, where)
+            rows.drop_held(book.ledger, book.who, where)
         if before is not None and not why_changed.same(before.plain, after.plain):
             rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
-        rows.stand(book.ledger, book.who, where, after, book.rules.run, text)
+        rows.write_standing(book.ledger, book.who, where, after, book.rules.run, text)
 
     def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger

@@ -21,6 +21,7 @@ from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.ledger.memory import VerdictMemory
 from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
+from labgrade.pytest.handed_in import HandedIn
 from labgrade.pytest.showing import ToldItem, console, count_remembered, set_up, show, told_of
 from labgrade.review import handed_in_times, results
 from labgrade.run.events import SubmissionFailed
@@ -157,8 +158,12 @@ class Grading:
             self.grader.prepare(self.plan.tasks)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """No Python of anybody's is collected while grading."""
-        return True if collection_path.suffix == ".py" else None
+        """No Python of anybody's is collected while grading, and beside the specs nothing."""
+        here = self.config.invocation_params.dir
+        named = [here / argument.partition("::")[0] for argument in self.config.args]
+        handed_in = HandedIn(here, self.config.getoption("submissions_dir"))
+        beside = handed_in.beside(collection_path, self.plan.course.specs, named)
+        return True if collection_path.suffix == ".py" or beside else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what is wrong with a spec; xdist's workers each collect, so it comes more than once."""
@@ -226,7 +231,7 @@ class Grading:
     def _report(self) -> Report:
         """The results folder's report of what this run was to grade, in the order in which submissions were named."""
         folder = self.plan.request.results
-        graded = results.told_of(read.report_of(folder), results.secret_labs(self.plan.course.specs))
+        graded = results.with_hidden_points(read.report_of(folder), results.secret_labs(self.plan.course.specs))
         whole = handed_in_times.noted(graded, folder)
         with Ledger(folder) as ledger:
             to_do = unfinished.not_reached(unfinished.unfinished(ledger))
@@ -293,7 +298,7 @@ class CheckItem(ToldItem):
         self.line = item.check.mark.line - 1 if item.check.mark else None
 
     def told(self) -> Told:
-        """What pytest is told of what it came to."""
+        """Return what pytest is given about the outcome."""
         found = self.config.stash[_GRADING].graded(self.job)
         self.remembered = found.remembered
         assert found.graded is not None  # noqa: S101 - only other processes are not told

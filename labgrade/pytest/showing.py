@@ -1,4 +1,4 @@
-"""What pytest is told of a check, and what people are shown at the end: of checks that were judged, or remembered."""
+"""What pytest is given about a check, and what people are shown at the end, of checks judged now or remembered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What pytest is told of a check: its properties, and why it is an error, skipped or failed."""
+    """What pytest is given about a check: its properties, and why it is an error, skipped or failed."""
 
     properties: tuple[tuple[str, str], ...]
     error: str = ""
@@ -36,7 +36,7 @@ class Told:
 
 
 def told_of(graded: Graded) -> Told:
-    """What pytest is told of what a check came to. A fault of labgrade's is an error."""
+    """Return what pytest is given about a check's outcome. A fault of labgrade's is an error."""
     verdict, bonus = graded.verdict, graded.bonus
     reason, helps = full_reason(verdict, bonus=bonus), hint(verdict)
     earned, points = f"{float(graded.earned):g}", f"{float(graded.points):g}"
@@ -52,14 +52,14 @@ def told_of(graded: Graded) -> Told:
 
 
 class ToldItem(pytest.Item):
-    """One check, whose outcome is told; an error is one of its `setup`, so that JUnit calls it so."""
+    """One check with a known outcome; an error is raised in `setup`, so that JUnit reports an error."""
 
     line: int | None = None  # of the check in its spec
     who = ""
     remembered = False  # it was judged in an earlier run
 
     def told(self) -> Told:
-        """What pytest is told of it."""
+        """Return what pytest is given about it."""
         raise NotImplementedError
 
     def setup(self) -> None:

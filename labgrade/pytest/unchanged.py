@@ -1,4 +1,4 @@
-"""The same command of pytest's again, where nothing changed: told from what the last one came to, without the engine.
+"""The same pytest command again, where nothing changed: its outcomes come from the last run, without the engine.
 
 What is remembered is one run a command, with the digest of all that it follows from (`run.student_memory`): the course,
 labgrade, packages, what protects on this machine; all hand-ins with their times, which may tell when they were handed
@@ -60,7 +60,7 @@ class Unchanged:
         self._state = self._now()
 
     def again(self) -> bool:
-        """Tell again what the last run came to, if that is remembered and can be believed; whether it is told."""
+        """Repeat what the last run came to, if that is remembered and trusted; return whether it was repeated."""
         found = self._cache.read(self._key) if self._state else None
         try:
             kept: Any = found[0] if found else {}
@@ -117,7 +117,7 @@ class Unchanged:
 
 
 class _Telling:
-    """The hooks of a run that is told again."""
+    """The hooks of a run that repeats remembered outcomes."""
 
     def __init__(self, config: pytest.Config, report: Report, checks: list[tuple[Any, ...]]) -> None:
         self._config, self._report, self._checks = config, report, checks
@@ -132,7 +132,7 @@ class _Telling:
         return True if collection_path.suffix == ".py" else None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Each is told once: by the phase that ends it."""
+        """Report each check once: by the phase that ends it."""
         if report.when == "call" or (report.when == "setup" and not report.passed):
             count_remembered(self._config, report)
 
@@ -182,7 +182,7 @@ class _Remembered(ToldItem):
         self.line, self.who, self._told = line, who, told
 
     def told(self) -> Told:
-        """What pytest was told of it."""
+        """Return what pytest was given about it."""
         return self._told
 
 
@@ -202,7 +202,7 @@ def _counted(source: Path) -> Iterator[list[Any]]:
 def _times(path: Path) -> list[int]:
     with suppress(OSError):
         state = path.lstat()
-        return [state.st_size, state.st_mtime_ns, state.st_ino]
+        return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
     return []
 
 

@@ -65,7 +65,7 @@ class Shared:
     names: tuple[str, ...]
 
 
-def of_checks(report: Report) -> Sequence[CheckFigures]:
+def check_figures(report: Report) -> Sequence[CheckFigures]:
     """Each check, a case a check, in the order of the report."""
     found = _by_check(report)
     sums = [sum((graded.earned for _, graded in _checks(each)), Fraction(0)) for each in report.submissions]
@@ -111,8 +111,8 @@ def upper_lower(shares: Sequence[float], sums: Sequence[float]) -> float | None:
     return statistics.fmean(shares[place] for place in upper) - statistics.fmean(shares[place] for place in lower)
 
 
-def doubtful(each: CheckFigures) -> bool:
-    """Whether the better submissions fail a check: its correlation is negative by more than its standard error."""
+def discriminates_badly(each: CheckFigures) -> bool:
+    """Return whether better submissions tend to fail a check: its correlation is negative beyond its standard error."""
     return each.item_rest is not None and each.item_rest < -1 / math.sqrt(each.settled)
 
 
@@ -137,8 +137,8 @@ def _causes(verdict: Verdict) -> tuple[str, ...]:
     return (*seen.says, *seen.elsewhere) if seen and seen.says else (verdict.hint,) if verdict.hint else ()
 
 
-def zeros(report: Report) -> Sequence[Shared]:
-    """Submissions without a single point though nothing of them waits, by cause, the most frequent first.
+def without_points(report: Report) -> Sequence[Shared]:
+    """Return settled submissions without a single point, by cause, the most frequent first.
 
     The cause is that nothing was handed in, or the reason that costs most points, such as a file that can't be read;
     the check is the first that it hits.

@@ -74,7 +74,7 @@ class Page:
         self._lines(own + text, indent, label, style, self.gutter if text and (theirs or not is_own(text)) else "")
 
     def say(self, text: str, *, indent: int = 0, label: str = "", style: str = "") -> None:
-        """Words of labgrade's alone, such as what to do next."""
+        """Print a text of labgrade's own, such as what to do next."""
         self._lines(text, indent, label, style, "")
 
     @property

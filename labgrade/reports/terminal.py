@@ -49,7 +49,7 @@ LONG_REASON = 60  # characters from which a reason is worth saying only once
 REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
 BROKEN = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
 _NONE = Fraction(0)
-Told: TypeAlias = "dict[str, tuple[str, str, tuple[str, ...]]]"  # causes, where each was told, and by which lines
+Told: TypeAlias = "dict[str, tuple[str, str, tuple[str, ...]]]"  # causes, where each was given, and by which lines
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed", "tried", "seconds"})
 _MOST_SKIPPED = 3  # cases that are named where nothing was looked at
 
@@ -166,7 +166,7 @@ def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: 
 
 
 def _one_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
-    """The check without a cause that was told before, of this submission, and without the program that shows it."""
+    """Return the check without a cause that this report already gave, and without the program that shows it."""
     verdict, cause = check.verdict, hint(check.verdict)
     if not cause:
         return check

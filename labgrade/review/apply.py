@@ -10,7 +10,7 @@ from labgrade.core.results import Decision
 from labgrade.judging.by_hand import is_of_text
 from labgrade.judging.needs import AGAIN, named, resolve
 from labgrade.reports.summary import full_reason, hint
-from labgrade.review.decisions import Place, points, say
+from labgrade.review.decisions import Place, in_words, points
 from labgrade.verdict import PENDING, Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def credits_of(decisions: Decisions, submission: str, lab: str, task: str) -> Ca
 
     def credit(graded: Graded) -> Fraction | None:
         ruling = decisions.in_force(Place(submission=submission, lab=lab, task=task, check=graded.id))
-        return ruling.credit if ruling is not None and not changed(ruling, graded) else None
+        return ruling.credit if ruling is not None and not why_outdated(ruling, graded) else None
 
     return credit
 
 
-def changed(ruling: Ruling, graded: Graded) -> str:
-    """Why a decision holds no longer; "" while it does."""
+def why_outdated(ruling: Ruling, graded: Graded) -> str:
+    """Return why a decision no longer holds; "" while it does."""
     if ruling.worth != graded.points:
         return f"the check was worth {points(ruling.worth)} then, and is worth {points(graded.points)} now"
     lines = [(line.worth, line.what) for line in ruling.lines]
@@ -74,7 +74,7 @@ class _DecidedTask:
         found = {name: decisions.in_force(place) for name, place in places.items()}
         self._rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
         self._stale = {
-            name: why for name, ruling in self._rulings.items() if (why := changed(ruling, self._machine[name]))
+            name: why for name, ruling in self._rulings.items() if (why := why_outdated(ruling, self._machine[name]))
         }
 
     def report(self) -> TaskReport:
@@ -92,7 +92,7 @@ class _DecidedTask:
     def _check(self, name: str, gate: NeedsGate, of_next_run: NeedsGate) -> Graded:
         machine, ruling = self._machine[name], self._rulings.get(name)
         names = {each.partition("[")[0] for each in self._machine}
-        by_needs = _behind(machine, gate, of_next_run) if names.issuperset(machine.needs) else machine
+        by_needs = _after_needs(machine, gate, of_next_run) if names.issuperset(machine.needs) else machine
         if ruling is None:
             return by_needs
         machine = machine if NEXT in by_needs.verdict.facts else by_needs
@@ -108,8 +108,8 @@ def _own_verdict(graded: Graded) -> Verdict | None:
     return graded.verdict if _is_open(graded) else graded.once_met
 
 
-def _behind(graded: Graded, gate: NeedsGate, of_next_run: NeedsGate) -> Graded:
-    """A check as its needs stand by now."""
+def _after_needs(graded: Graded, gate: NeedsGate, of_next_run: NeedsGate) -> Graded:
+    """Return a check with its needs applied as they stand now."""
     if _is_open(graded):
         return graded
     own, first = graded.once_met, gate.verdict()
@@ -148,11 +148,11 @@ def words(ruling: Ruling) -> str:
 
 def _decide_again(machine: Graded, ruling: Ruling, why: str) -> Graded:
     if machine.verdict.outcome is Outcome.FAULT:
-        facts = {**machine.verdict.facts, EARLIER: say(ruling)}
+        facts = {**machine.verdict.facts, EARLIER: in_words(ruling)}
         return replace(machine, verdict=replace(machine.verdict, facts=facts))
-    reason = f"waits for a person, who had decided about it before: {why}"
+    reason = f"waits for a person again: {why}"
     said = f"{machine.verdict.outcome}: {full_reason(machine.verdict)}"
-    return _now(machine, without_value(Outcome.MANUAL, reason, **{EARLIER: say(ruling), "machine": said}))
+    return _now(machine, without_value(Outcome.MANUAL, reason, **{EARLIER: in_words(ruling), "machine": said}))
 
 
 def _now(graded: Graded, verdict: Verdict) -> Graded:

@@ -129,25 +129,25 @@ def add(results: Path, rulings: Iterable[tuple[Ruling, int]]) -> None:
     Raises:
         UsageError: somebody decided about one of the checks meanwhile, or nothing could be written; nothing was kept.
     """
-    with database.deciding(results) as ledger:
+    with database.decision_transaction(results) as ledger:
         for ruling, seen in rulings:
             since = [each for each in _history(ledger, ruling.place) if each.number > seen]
             if since:
                 message = (
-                    f"'{ruling.place}' was decided meanwhile: {say(since[-1])}; nothing was saved: look at it, then "
-                    f"decide again"
+                    f"'{ruling.place}' was decided meanwhile: {in_words(since[-1])}; nothing was saved: look at it, "
+                    "then decide again"
                 )
                 raise UsageError(message)
             _insert(ledger, ruling)
 
 
 def undo(results: Path, place: Place, *, by: str, reason: str) -> tuple[Ruling, Ruling | None]:
-    """Take back the decision in force, by a row that says so. Gives it, and the decision that holds instead.
+    """Take back the decision in force by a further row; return it and the decision that holds instead.
 
     Raises:
         UsageError: there is none, or nothing could be written.
     """
-    with database.deciding(results) as ledger:
+    with database.decision_transaction(results) as ledger:
         history = _history(ledger, place)
         found = _in_force(history)
         if found is None:
@@ -164,11 +164,11 @@ def take_back(results: Path, rulings: Iterable[Ruling], *, by: str, reason: str)
     Raises:
         UsageError: one of them is not, or nothing could be written.
     """
-    with database.deciding(results) as ledger:
+    with database.decision_transaction(results) as ledger:
         for ruling in rulings:
             found = _in_force(_history(ledger, ruling.place))
             if found is None or found.number != ruling.number:
-                now = f"now holds: {say(found)}" if found is not None else "it was taken back already"
+                now = f"now holds: {in_words(found)}" if found is not None else "it was taken back already"
                 message = f"'{ruling.place}' was decided meanwhile; {now}; nothing was taken back"
                 raise UsageError(message)
             _insert(ledger, _undoing(ruling, by, reason))
@@ -189,7 +189,7 @@ def _undoing(ruling: Ruling, by: str, reason: str) -> Ruling:
     )
 
 
-def say(ruling: Ruling) -> str:
+def in_words(ruling: Ruling) -> str:
     """A decision in words, for staff: `7 of 10 by ann, 2026-11-21T10:00:00+00:00: a bug of labgrade's`."""
     what = f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
     what = f"took back {what}" if ruling.kind == "undo" else what

@@ -68,8 +68,8 @@ def drawn_as(roster: Roster, name: str) -> str:
     return folded(found[0].group or found[0].id) if found else folded(bare(unpacked(name)))
 
 
-def stranger(roster: Roster, name: str) -> str:
-    """A warning about a name that was typed and that the roster has not: a variant is drawn by it all the same."""
+def unknown_name_warning(roster: Roster, name: str) -> str:
+    """Return a warning about a name that the roster does not have, by which a variant is drawn all the same."""
     if not roster.students or Owners(roster).of(name):
         return ""
     known = [word for each in roster.students for word in (each.id, each.group, each.name) if word]
@@ -169,7 +169,7 @@ def _counted(
         taken = sum((lateness(deadlines[lab], at, owners).share for lab in labs), Fraction(0))
         return (False, taken, -(at - _LONG_AGO).total_seconds())
 
-    full = [each for each in own if not _scant(each, own)]
+    full = [each for each in own if not _is_stub(each, own)]
     first, *rest = sorted(full, key=order)
     who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
     why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
@@ -195,8 +195,8 @@ def _answers(each: SubmissionReport) -> int:
     return sum(check.verdict.outcome not in _NO_ANSWER for task in each.tasks for check in task.checks)
 
 
-def _scant(each: SubmissionReport, own: list[SubmissionReport]) -> bool:
-    """Whether it is a stub beside what the same students handed in otherwise, such as `see my partner`."""
+def _is_stub(each: SubmissionReport, own: list[SubmissionReport]) -> bool:
+    """Return whether a hand-in is a stub, such as `see my partner`, beside another one of the same students."""
     return _HALF * _answers(each) < max(map(_answers, own))
 
 

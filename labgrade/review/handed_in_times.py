@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import UsageError
 from labgrade.core.text import encodable
+from labgrade.files import output
 from labgrade.submissions import handed_in_at
 
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ def note(
         at = "" if moment.at is None else moment.at.isoformat()
         if at or encodable(name) not in plain:
             plain[encodable(name)] = {"at": at, "by": moment.by, "remarks": list(moment.remarks)}
-    partly = results / f"{FILE}.new"
     try:
-        partly.write_text(json.dumps(plain, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        partly.replace(results / FILE)
+        output.replace(results / FILE, (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode())
     except OSError as error:
         message = f"'{results / FILE}' could not be written: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error

@@ -9,7 +9,7 @@ from rich.text import Text
 from labgrade.reports import summary
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions
-from labgrade.review.decisions import points, say
+from labgrade.review.decisions import in_words, points
 from labgrade.review.marking import FULL, NONE, NoPointsError, accepted, given, mark, suggested
 from labgrade.verdict import Outcome
 
@@ -188,4 +188,4 @@ class Desk:
 
 
 def _short(ruling: Ruling) -> str:
-    return say(ruling).partition(", ")[0]
+    return in_words(ruling).partition(", ")[0]

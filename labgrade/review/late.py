@@ -44,14 +44,14 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
     A group has the longest extension of its members: what is handed in together is late for all or for none.
     """
     submissions = tuple(_submission(each, deadlines, roster) for each in report.submissions)
-    unknown = [each.name for each in submissions if not each.handed_in and _asked(each, deadlines)]
+    unknown = [each.name for each in submissions if not each.handed_in and _deadlines_with_rules(each, deadlines)]
     unsure = [each.name for each in submissions if each.deductions and each.handed_in_by == handed_in_at.UNSURE]
     notes = [f"{said}{named(names)}" for said, names in ((_NOBODY_KNOWS, unknown), (_UNSURE, unsure)) if names]
     return replace(report, submissions=submissions, notes=(*report.notes, *notes))
 
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
-    """How late something is that was handed in at a moment by these students."""
+    """Return how late a hand-in of these students is that came at a moment."""
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)
@@ -69,7 +69,7 @@ def owners_of(submission: SubmissionReport, roster: Roster) -> tuple[Student, ..
     return tuple(student for student in roster.students if student.id in submission.members)
 
 
-def _asked(submission: SubmissionReport, deadlines: Mapping[str, Deadline]) -> list[Deadline]:
+def _deadlines_with_rules(submission: SubmissionReport, deadlines: Mapping[str, Deadline]) -> list[Deadline]:
     """The deadlines with a rule, of the labs that the submission was graded for."""
     labs = dict.fromkeys(task.lab for task in submission.tasks)
     return [deadlines[lab] for lab in labs if lab in deadlines and deadlines[lab].rule is not None]

@@ -42,7 +42,7 @@ class SecondMark:
 
 
 def lease(results: Path, places: Collection[Place], by: str) -> dict[Place, str]:
-    """Keep these for one person, and nothing else; who looks at which of them already.
+    """Reserve answers for one person, who gives up earlier ones; return who has already reserved which.
 
     Raises:
         UsageError: it can't be written down.
@@ -85,7 +85,7 @@ def add_second(results: Path, ruling: Ruling, decision: int) -> bool:
     Raises:
         UsageError: nothing could be written.
     """
-    with database.deciding(results) as ledger:
+    with database.decision_transaction(results) as ledger:
         if ledger.rows("SELECT 1 FROM second WHERE decision = ?", decision):
             return False
         ledger.write(

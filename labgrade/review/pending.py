@@ -28,7 +28,7 @@ _MOST, _MOST_CAUSES = 5, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class OpenItem:
     """One kind of thing that waits: what it is, how often, where first, and what to do about it."""
 
     what: str
@@ -37,41 +37,42 @@ class Open:
     remedy: str = ""
 
 
-def standing(whole: Whole) -> list[Open]:
+def standing(whole: Whole) -> list[OpenItem]:
     """Everything that waits for a person, most pressing first. Empty where nothing does."""
     names = whole.names
     found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
     return [*(each for each in found if each.count), *collected_without(whole.collected)]
 
 
-def collected_without(found: Collection) -> list[Open]:
+def collected_without(found: Collection) -> list[OpenItem]:
     """The repositories that could not be taken in."""
     return [
-        Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in repositories.waiting(found)
+        OpenItem(what=what, count=len(where), where=where, remedy=how)
+        for what, where, how in repositories.waiting(found)
     ]
 
 
-def collected_with(found: Collection) -> list[Open]:
+def collected_with(found: Collection) -> list[OpenItem]:
     """What is to be known about the repositories that were taken in, and those without work."""
     rows = repositories.worth_a_look(found)
-    return [Open(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
+    return [OpenItem(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
 
 
-def worth_a_look(whole: Whole) -> list[Open]:
-    """What a person had better know though it waits for nobody: who has no point and why, and what does not count."""
+def worth_a_look(whole: Whole) -> list[OpenItem]:
+    """Return what else is worth knowing: who has no points and why, and what does not count."""
     staff = whole.shown
     refused = [f"{each.name}: {why}" for each in staff.submissions for why in each.remarks]
-    zeros = figures.zeros(staff)
+    zeros = figures.without_points(staff)
     rare = [name for each in zeros[_MOST_CAUSES:] for name in each.names]
     ended = [f"{' '.join(each.place[1:])}: {each.what}: {named(list(each.names))}" for each in figures.cut_off(staff)]
     found = (
         *(
-            Open(what=f"without a point: {each.what}", count=len(each.names), where=(named(list(each.names)),))
+            OpenItem(what=f"without a point: {each.what}", count=len(each.names), where=(named(list(each.names)),))
             for each in zeros[:_MOST_CAUSES]
         ),
-        Open(what="without a point from other causes, each its own", count=len(rare), where=(named(rare),)),
-        Open(what="cut off by a limit", count=len(ended), where=tuple(ended)),
-        Open(
+        OpenItem(what="without a point from other causes, each its own", count=len(rare), where=(named(rare),)),
+        OpenItem(what="cut off by a limit", count=len(ended), where=tuple(ended)),
+        OpenItem(
             what="left out of hand-ins",
             count=len(refused),
             where=tuple(refused),
@@ -88,7 +89,7 @@ def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded
                 yield submission, task, check
 
 
-def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+def _faults(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     """Faults by what failed: one broken checker is one thing to mend, however many students it met.
 
     What --submission-time cut off, or a run did not reach, is one thing, too: whose it is, and how many checks.
@@ -103,7 +104,7 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
                 continue
             found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
     for (task_id, name, why), who in sorted(found.items(), key=lambda row: -len(row[1])):
-        yield Open(
+        yield OpenItem(
             what=f"labgrade failed in {task_id} {name}: {why}",
             count=len(who),
             where=(named(list(dict.fromkeys(who))),),
@@ -111,7 +112,7 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
         )
     for why, whose in cut.items():
         remedy = "grade again to go on" if why.startswith(NOT_REACHED) else "grade again with more --submission-time"
-        yield Open(
+        yield OpenItem(
             what=f"cut off before they were judged: {why}",
             count=whose.total(),
             where=tuple(f"'{who}': {count:,} {'check' if count == 1 else 'checks'}" for who, count in whose.items()),
@@ -119,7 +120,7 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
         )
 
 
-def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+def _marks(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     left: Counter[tuple[str, str]] = Counter()
     all_of: Counter[tuple[str, str]] = Counter()
     again, runs = [], []
@@ -135,16 +136,16 @@ def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     marks = (
         f"{task} {check}: {count:,} of {all_of[task, check]:,} left" for (task, check), count in sorted(left.items())
     )
-    yield Open(what="to be marked", count=left.total(), where=tuple(marks), remedy=f"labgrade mark {whole.folder}")
+    yield OpenItem(what="to be marked", count=left.total(), where=tuple(marks), remedy=f"labgrade mark {whole.folder}")
     said = "decided before, and what it was about changed since"
-    yield Open(what=said, count=len(again), where=tuple(again), remedy="they are among those to be marked")
+    yield OpenItem(what=said, count=len(again), where=tuple(again), remedy="they are among those to be marked")
     said = "opened by a person's decision, and not graded yet"
-    yield Open(what=said, count=len(runs), where=tuple(runs), remedy=RUN)
+    yield OpenItem(what=said, count=len(runs), where=tuple(runs), remedy=RUN)
 
 
-def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+def _others(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     differ = [_differs(whole, names, submission, task, check) for submission, task, check in _checks(whole)]
-    yield Open(
+    yield OpenItem(
         what="overridden, and labgrade itself has another opinion since",
         count=sum(map(bool, differ)),
         where=tuple(filter(None, differ)),
@@ -156,7 +157,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
         for name, release in whole.releases.items()
         if name in current and (found := releases.lowered(release, current[name]))
     ]
-    yield Open(
+    yield OpenItem(
         what="with fewer points than were released",
         count=len(less),
         where=tuple(less),
@@ -164,7 +165,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     )
     if whole.releases:
         not_yet = [names.of(name) for name in current if name not in whole.releases]
-        yield Open(what="not released yet", count=len(not_yet), where=tuple(not_yet), remedy="labgrade release")
+        yield OpenItem(what="not released yet", count=len(not_yet), where=tuple(not_yet), remedy="labgrade release")
 
 
 def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task: TaskReport, check: Graded) -> str:
@@ -178,7 +179,7 @@ def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task
     return f"{names.of(submission.name)} {task.id} {check.id}: was {ruling.machine}, is {now}"
 
 
-def lines(found: list[Open]) -> Iterator[tuple[str, str]]:
+def lines(found: list[OpenItem]) -> Iterator[tuple[str, str]]:
     """What `standing` found as lines with their styles."""
     for each in found:
         yield f"{each.count:,} {each.what}", "bold"

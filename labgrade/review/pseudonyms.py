@@ -168,7 +168,7 @@ def make_key(results: Path) -> bytes:
     return key
 
 
-def put_aside(results: Path) -> None:
-    """Show names again; the key is kept, so that pseudonyms are the same if they come back."""
+def show_names(results: Path) -> None:
+    """Show names again; the key is kept, so that pseudonyms stay the same if they are used again."""
     if (results / FILE).is_file():
         (results / FILE).replace(results / _ASIDE)

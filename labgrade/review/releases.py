@@ -138,7 +138,7 @@ def _all(results: Path, only: str = "") -> Iterator[Release]:
     if not database.exists(results):
         return
     with Ledger(results) as ledger:
-        question = f"SELECT {columns} FROM releases WHERE view IS NOT NULL ORDER BY number"  # noqa: S608
+        question = f"SELECT {columns} FROM releases ORDER BY number"  # noqa: S608
         for submission, by, at, reason, hidden_too, final, kept, packed in ledger.rows(question):
             if only not in ("", submission):
                 continue
@@ -161,7 +161,7 @@ def add(results: Path, releases: Iterable[Release]) -> None:
     Raises:
         UsageError: nothing could be written.
     """
-    with database.deciding(results) as ledger:
+    with database.decision_transaction(results) as ledger:
         for each in releases:
             text = _text(each.view)
             values = (

@@ -79,7 +79,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
     """
     here = Path.cwd()
     specs, root = course.folders(here)
-    machine = told_of(handed_in_times.noted(report_of(folder), folder), secret_labs(specs))
+    machine = with_hidden_points(handed_in_times.noted(report_of(folder), folder), secret_labs(specs))
     deadlines = load.deadlines(specs)
     found = roster_file or roster.find(root)
     if found is not None and found.is_relative_to(here):
@@ -112,8 +112,8 @@ def secret_labs(specs: Path) -> set[str]:
     return {lab for lab, data in load.labs(specs).items() if data.get(HIDDEN_POINTS) == UNTOLD}
 
 
-def told_of(report: Report, secret: Collection[str]) -> Report:
-    """The report with what hidden checks are worth, which students are told but for labs that keep it secret."""
+def with_hidden_points(report: Report, secret: Collection[str]) -> Report:
+    """Return the report with what hidden checks are worth, except for labs that keep it secret."""
     return replace(report, submissions=tuple(_told_of(each, secret) for each in report.submissions))
 
 

@@ -32,14 +32,14 @@ _SAYS = {
     "group": "What is handed in by one of a group is everybody's.",
     "email": "By which what was handed in is found, too.",
     "login": "The account on the server of repositories, where it is not the id.",
-    "repository": "The address of the repository, where it is not as lab.yaml says.",
+    "repository": "The address of the repository, where it is not as lab.yaml says; `none` of who has none.",
     "document": "The address of the report, where it is written elsewhere.",
     "submission": "The folder or archive that is this student's, where no name tells.",
     "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
     "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
     "role": "`staff` of who marks and hands in nothing; else `student`.",
 }
-_STUDENT, _STAFF = "student", "staff"
+_STUDENT, _STAFF, NO_REPOSITORY = "student", "staff", "none"
 _WORDS = tuple(_SAYS)
 _NAMES = ("id", "submission")  # of what is handed in
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -290,7 +290,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
             yield SpecFinding(row.place("id"), _twice(who, earlier, row))
-        like = alike.setdefault(_looks(who), row)
+        like = alike.setdefault(_confusable(who), row)
         if like is not earlier:
             said = (
                 f"'{one_line(who)}' looks like '{one_line(like.said['id'])}' on line {like.start.line}, and is another"
@@ -299,7 +299,8 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
             yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
-        if (address := row.said.get("repository")) and (why := address_problem(address)):
+        address = row.said.get("repository", NO_REPOSITORY)
+        if address != NO_REPOSITORY and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
@@ -323,7 +324,7 @@ def _names(row: _StudentRow) -> Iterator[SpecFinding]:
             yield SpecFinding(row.place(word), message)
 
 
-def _looks(text: str) -> str:
+def _confusable(text: str) -> str:
     """A name without what people don't see, or not as a difference: case, widths of letters, joiners."""
     seen = "".join(
         each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) not in _UNSEEN_IN_IDS
@@ -344,7 +345,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:
-            value = row.said.get(key, "")
+            value = row.said.get(key, "") if (key, row.said.get(key)) != ("repository", NO_REPOSITORY) else ""
             first = seen.setdefault(folded(value), row) if value else row
             same = (
                 key in ("submission", "repository")
@@ -356,8 +357,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
                 yield SpecFinding(row.place(key), f"the {key} '{value}' is that of {other}, too")
     whose = {folded(row.said.get("id", "")): row for row in rows}
     for row in rows:
-        value = row.said.get("submission", "")
-        found = whose.get(folded(value), row) if value else row
+        found = whose.get(folded(value), row) if (value := row.said.get("submission", "")) else row
         if found is not row and not (found.said.get("group") and found.said["group"] == row.said.get("group")):
             said = f"the submission '{value}' is called by the id of another, on line {found.start.line}"
             yield SpecFinding(row.place("submission"), said)

@@ -103,7 +103,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
     """
     database.refuse_within(request.results, request.source)
     with (
-        database.held(request.results),
+        database.locked_folder(request.results),
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
     ):
         names, grader = request.names or ("all",), found.root.resolve()

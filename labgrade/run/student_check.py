@@ -103,7 +103,7 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
     graded = SubmissionReport(name=who.name, tasks=tuple(reports), remarks=who.refused)
     report = student_view.for_student(Report(submissions=(graded,), notes=notes))
     if not options.task:
-        report = student_view.with_more(report, load.points_not_shown(found.specs))
+        report = student_view.with_hidden_worth(report, load.points_not_shown(found.specs))
     if options.html:
         now = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
         report = replace(report, labs=load.lab_texts(found.specs), at=now)

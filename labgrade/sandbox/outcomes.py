@@ -86,7 +86,7 @@ def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
 
 
 def failed(result: Execution | ProgramRun) -> bool:
-    """Whether a job came to no good end, as it also may where another has used up what both need.
+    """Return whether a job failed in a way that another job may have caused by using up a shared resource.
 
     Not by time or memory: a hostile job would stop all others while it waits once more, alone.
     """

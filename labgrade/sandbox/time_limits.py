@@ -75,7 +75,7 @@ class Patience:
         self._here = threading.local()  # a session's rounds and searches are threads
 
     def task(self, name: str) -> None:
-        """Something of a task is next: each has its own account."""
+        """Start the time account of a task."""
         if name != self._task:
             self._task, self._used = name, None
 
@@ -105,7 +105,7 @@ class Patience:
         return done
 
     def call(self, request: Request, run: Callable[[Request], Result], kind: type[Result]) -> Result:
-        """Run it with what it is still given.
+        """Run a call with the time that is left for it.
 
         Raises:
             NotYetError: it did not end in a first look.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import UsageError
 from labgrade.spec import registry
-from labgrade.subjects.importing import uncollected
+from labgrade.subjects.importing import without_garbage_collection
 
 if TYPE_CHECKING:
     from labgrade.core.results import Submission
@@ -45,7 +45,7 @@ class Course:
         return self._read(registry.MODEL, "models")
 
     def _read(self, kind: str, name: str) -> registry.Registry:
-        with uncollected():
+        with without_garbage_collection():
             return registry.read(kind, tuple(base / name for base in self.roots))
 
     def quantity(self, name: str) -> registry.Entry:
@@ -54,7 +54,7 @@ class Course:
         Raises:
             UsageError: there is none.
         """
-        found = registry.one(name, tuple(base / "reference" for base in self.roots))
+        found = registry.find_one(name, tuple(base / "reference" for base in self.roots))
         return found or look_up(name, self.quantities.entries, "quantity")
 
     @property

@@ -66,6 +66,12 @@ COLLECT: Schema = {
         "branch": {**_PART, "description": "The branch that counts; else the server's own choice."},
         "folder": {**_PART, "description": "The folder of the repository that holds this lab; else all of it."},
         "template": {**_PART, "description": "The repository that students began from: nothing of it is theirs."},
+        "forge": {
+            "title": "forge",
+            "enum": ["gitlab", "github"],
+            "description": "The server's API is asked when branches were pushed to, and who else may read.",
+        },
+        "api": {**_PART, "description": "Where that API is, if not where repositories are: `https://git.example.edu`."},
         "document": {**_PART, "description": "A file of the repository that holds the link of the report."},
         "hosts": {
             "type": "array",

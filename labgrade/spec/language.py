@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
 
 KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
-# Words of the language that are planned and not understood by this version; saying so beats "unknown key".
-RESERVED = ("fresh_inputs", "network", "generated", "from_answer")
-
 
 _SUBJECT = (
     Word("model", OTHERS, "A model of the zoo: `torchvision/resnet18`; as a file, `torchvision/resnet18.onnx`."),

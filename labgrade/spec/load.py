@@ -22,8 +22,7 @@ from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.in_full import expand, variants
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
-from labgrade.spec.language import RESERVED
-from labgrade.subjects.importing import uncollected
+from labgrade.subjects.importing import without_garbage_collection
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def task_file(course: Course, name: str) -> Path:
     Raises:
         UsageError: there is no such task; the message offers the closest.
     """
-    return _exactly(name, files(course.specs))
+    return _file_called(name, files(course.specs))
 
 
 def lab_files(course: Course, lab: str) -> list[Path]:
@@ -85,31 +84,31 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
         UsageError: there is no such lab or task; the message offers the closest.
         SpecError: two are called alike.
     """
-    if alike := list(_alike(files(course.specs))):
+    if alike := list(_clashing_names(files(course.specs))):
         raise SpecError(alike)
     if lab is None and not names:
         usual = usual_labs(course)
         return [path for path in files(course.specs) if path.parent in usual]
     paths = lab_files(course, lab) if lab is not None else files(course.specs)
     usual = usual_labs(course)
-    wanted = {path for name in names for path in _so_called(name, paths, usual)}
+    wanted = {path for name in names for path in _files_called(name, paths, usual)}
     return [path for path in paths if not names or path in wanted]
 
 
-def _so_called(name: str, paths: Sequence[Path], usual: Sequence[Path]) -> Sequence[Path]:
-    """The files whose tasks a name stands for, also behind the lab's name, as `list tasks` shows them.
+def _files_called(name: str, paths: Sequence[Path], usual: Sequence[Path]) -> Sequence[Path]:
+    """Return the files of the tasks that a name stands for: `2-1` or `acal-lab2/2-1`.
 
     What begins so in `usual` labs comes before what does in those on request, which number their tasks alike.
     """
     lab, _, task = name.rpartition("/")
     there = [path for path in paths if lab in ("", path.parent.name)]
     exact = [path for path in there if path.stem == task]
-    begun = [path for path in there if begins(task, path.stem)]
-    return exact or [path for path in begun if path.parent in usual] or begun or [_exactly(name, paths)]
+    begun = [path for path in there if starts_with(task, path.stem)]
+    return exact or [path for path in begun if path.parent in usual] or begun or [_file_called(name, paths)]
 
 
-def _exactly(name: str, paths: Iterable[Path]) -> Path:
-    """The file of the task that is called so, also behind its lab's name.
+def _file_called(name: str, paths: Iterable[Path]) -> Path:
+    """Return the file of the task of exactly this name, with or without its lab's name.
 
     Raises:
         UsageError: there is none; the message offers the closest.
@@ -135,8 +134,8 @@ def _on_request(lab: Path) -> bool:
     return isinstance(data, dict) and data.get("on_request") is True
 
 
-def begins(start: str, name: str) -> bool:
-    """Whether a name begins so, and not in the middle of a number."""
+def starts_with(start: str, name: str) -> bool:
+    """Return whether a name starts with a prefix that does not end within a number."""
     return bool(start) and name.startswith(start) and not name[len(start) - 1 : len(start) + 1].isdigit()
 
 
@@ -150,11 +149,11 @@ def folder_findings(paths: Sequence[Path]) -> list[SpecFinding]:
             found.append(SpecFinding(Mark(shown, 1, 1), message))
         if not lab.is_file():
             found.append(SpecFinding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
-    return [*found, *_alike(paths)]
+    return [*found, *_clashing_names(paths)]
 
 
-def _alike(paths: Iterable[Path]) -> Iterator[SpecFinding]:
-    """Labs, and tasks of a lab, whose names are one on some machines, and in some tables."""
+def _clashing_names(paths: Iterable[Path]) -> Iterator[SpecFinding]:
+    """Find labs, and tasks of a lab, whose names differ only by case."""
     named: dict[tuple[Path, str], Path] = {}
     for path in dict.fromkeys(each for file in paths for each in (file.parent, file)):
         key = path.parent, unicodedata.normalize("NFKC", path.name).casefold()
@@ -170,7 +169,7 @@ def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
     """Read each file; a broken one is reported and does not stop the others."""
     reader = _SpecReader(course)
     result = []
-    with uncollected():
+    with without_garbage_collection():
         for path in paths:
             try:
                 result.append(ReadSpec(path, reader.read(path)))
@@ -190,10 +189,10 @@ def read(path: Path, course: Course) -> Task:
 
 def schema_text(course: Course) -> str:
     """The JSON Schema of a task as it stands in `specs/task.schema.json`."""
-    return as_text(task_schema(course))
+    return schema_as_text(task_schema(course))
 
 
-def as_text(made: Schema) -> str:
+def schema_as_text(made: Schema) -> str:
     """A schema as its file has it, for editors and for people."""
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
@@ -254,7 +253,7 @@ class _SpecReader:
         """A file's data and what the schema refuses of it; kept, because tasks show answers of each other."""
         if path not in self._written:
             loaded = _load(path)
-            self._written[path] = loaded, validate.findings(self._schema, loaded, RESERVED)
+            self._written[path] = loaded, validate.findings(self._schema, loaded)
         return self._written[path]
 
     def in_full(self, path: Path, loaded: Loaded) -> Expanded:
@@ -330,7 +329,7 @@ def deadlines(folder: Path) -> dict[str, Deadline]:
 
 
 def points_not_shown(folder: Path) -> dict[str, Fraction]:
-    """What the tasks of each lab are worth that a kit does not have, by the lab's name."""
+    """Return by lab what the tasks are worth that a kit does not have."""
     told = {lab: data.get(HIDDEN_POINTS) for lab, data in labs(folder).items()}
     return {lab: as_credit(worth) for lab, worth in told.items() if worth not in (None, UNTOLD)}
 

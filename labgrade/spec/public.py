@@ -57,7 +57,7 @@ def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
     return {text for text in secret - told if len(text) >= _LEAST_TOLD and not _PLAIN_WORD.fullmatch(text)}
 
 
-def says(text: str, word: str) -> bool:
+def mentions(text: str, word: str) -> bool:
     """Whether a text holds a word or a phrase by itself, and not as a part of a longer one."""
     spaced = r"\s+".join(map(re.escape, word.split()))
     return re.search(rf"(?<![\w./-]){spaced}(?![\w/-]|\.\w)", text) is not None

@@ -34,6 +34,8 @@ SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of i
 # What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table.
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
 COLUMN = "column"
+# By these words a function finds a file beside it whose name it makes.
+_FINDS_FILES = r"\b__(?:file|path|spec)__\b|\bresources\b|\bget_data\b|\bgetfile\b|\bgetsourcefile\b"
 _TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
@@ -85,14 +87,14 @@ class Entry:
         return function
 
     def source_digest(self, read: dict[Path, list[Path]] | None = None) -> str:
-        """A digest of the source that the function depends on: its file and what that imports from the same folder.
+        """A digest of what the function depends on: its file, and what that imports and reads of the same folder.
 
         `read`: as for `sources`. All functions of one file have one digest.
         """
         import hashlib
 
         digest = hashlib.sha256()
-        for file in sorted(self.sources(read)):
+        for file in [*sorted(self.sources(read)), *self.data(read)]:
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()
 
@@ -114,6 +116,17 @@ class Entry:
         `read` remembers what was read of each file, for those who ask of many functions.
         """
         return _sources(self.file, {} if read is None else read)
+
+    def data(self, read: dict[Path, list[Path]] | None = None) -> list[Path]:
+        """The files of its folder that are no Python, where the function may read one; `read`: as for `sources`."""
+        known = {} if read is None else read
+        folder = self.file.parent
+        if folder not in known:
+            known[folder] = sorted(_data_below(folder))
+        names = "|".join(re.escape(path.name) for path in known[folder])
+        wanted = re.compile(f"{_FINDS_FILES}|{names}" if names else "(?!)")
+        texts = (file.read_text(encoding="utf-8", errors="replace") for file in self.sources(known))
+        return known[folder] if any(map(wanted.search, texts)) else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +178,8 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
 
 
-def one(name: str, folders: tuple[Path, ...]) -> Entry | None:
-    """The function of a name, where one file alone seems to define it; None where all have to be read to know."""
+def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:
+    """Return the function of a name if only one file seems to define it; None where all files have to be read."""
     here = re.compile(rf"^(?:async\s+)?def\s+{re.escape(name)}\b", re.MULTILINE)
     files = [file for folder in folders for file in folder.glob("[!_]*.py") if here.search(_text(file))]
     if len(files) != 1:
@@ -351,6 +364,13 @@ def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
             read[path] = [*_imported(path), *(package / "__init__.py" for package in packages)]
         waiting.extend(read[path])
     return found
+
+
+def _data_below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        own = path.relative_to(folder).parts
+        if path.suffix not in (".py", ".pyc") and not any(part.startswith(".") for part in own) and path.is_file():
+            yield path
 
 
 def _imported(path: Path) -> Iterator[Path]:

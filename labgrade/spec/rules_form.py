@@ -125,7 +125,10 @@ def _pattern(pattern: str, path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
     if "answer" not in groups:
         yield path, "the expression needs a group named 'answer': (?P<answer>...)"
     elif not widths[groups["answer"]][1]:
-        yield path, "the group 'answer' holds no character, so nothing is ever read; write (?P<answer>\\S+) for a word"
+        yield (
+            path,
+            "the group 'answer' matches no character, so nothing would be read; write (?P<answer>\\S+) for a word",
+        )
 
 
 def _run(

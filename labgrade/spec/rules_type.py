@@ -70,7 +70,7 @@ _BEST = ("argmax", "argmin")
 
 
 def _answers(check: dict[str, Any], answers: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
-    """Another answer as the value that is right: one that fits, and what is taken of its rows."""
+    """Check another answer as the right value: that its type fits, and what is taken of its rows."""
     own, kind = check.get("answer"), _kind(answers, check.get("answer"))
     for place, source in sources(check, path):
         name, take = source.get("answer"), source.get("take")
@@ -118,7 +118,10 @@ def _time(check: dict[str, Any], kind: str, path: Path) -> Iterator[tuple[Path, 
     for place, source in sources(check, path) if kind == "time" else ():
         given = place[-1] == "value" or "expected" in check
         if given and "answer" not in source:
-            yield place, "a time is never compared with a value, as machines differ; 'checker: {at_most: {limit: 60}}'"
+            yield (
+                place,
+                "times are not compared with a value, because machines differ; write 'checker: {at_most: {limit: 60}}'",
+            )
 
 
 def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:
@@ -132,7 +135,7 @@ def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> It
 
 
 def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:
-    """Columns that a checker is told of and that the answer's table has not, or that hold no numbers."""
+    """Find columns that a checker names and that the answer's table lacks, or that hold no numbers."""
     kind = mapping(answers.get(str(check.get("answer")))).get("type")
     columns = mapping(mapping(mapping(kind).get("table")).get("columns"))
     numbers = [column for column, of in columns.items() if of in NUMBERS]

@@ -23,8 +23,8 @@ _MARK = "__dynamo_disable"  # where torch keeps the wrapped function
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Have Python look for no garbage meanwhile, and again as it was once no thread is in here.
+def without_garbage_collection() -> Iterator[None]:
+    """Switch the garbage collector off meanwhile; the last thread to leave restores it.
 
     For what makes many objects and few cycles: looking is then a seventh of the time, or more.
     """
@@ -57,7 +57,7 @@ class _Uncollected:
 
 
 @contextlib.contextmanager
-def quickly() -> Iterator[None]:
+def importing_quickly() -> Iterator[None]:
     """Look for no garbage, and read no source for lines that nobody asks for: a fifth of importing torch.
 
     torch notes the file, the number of a line and the module for each operator that it registers, by functions that
@@ -67,7 +67,7 @@ def quickly() -> Iterator[None]:
     inspect.getframeinfo = lambda frame, *_, **_options: of_frame(frame, context=0)
     inspect.getmodule = lambda what, *more: _module_of_frame(what) or module_of(what, *more)
     try:
-        with uncollected():
+        with without_garbage_collection():
             yield
     finally:
         inspect.getframeinfo, inspect.getmodule = of_frame, module_of

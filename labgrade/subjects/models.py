@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
-from labgrade.subjects.importing import quickly, without_dynamo
+from labgrade.subjects.importing import importing_quickly, without_dynamo
 
 if TYPE_CHECKING:
     import types
@@ -65,7 +65,7 @@ def import_torchvision() -> types.ModuleType:
     torchvision refers to `nms` while it is imported; a definition without an implementation is enough, since no
     classifier calls it. Harmless where the operators exist, and when called again.
     """
-    with quickly():
+    with importing_quickly():
         import torch
 
     for library in _torchvision_folder().glob("_C.*"):
@@ -76,7 +76,7 @@ def import_torchvision() -> types.ModuleType:
             _fragment().define(schema)  # type: ignore[no-untyped-call]
     # Of networks of ours, in which a student can change nothing; it would stand in what their function printed.
     warnings.filterwarnings("ignore", message="Using padding='same' with even kernel lengths")
-    with without_dynamo(), quickly():
+    with without_dynamo(), importing_quickly():
         return importlib.import_module("torchvision")
 
 

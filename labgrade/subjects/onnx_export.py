@@ -76,6 +76,8 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
 
 
 def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
+    import torch
+
     rest = {key: value for key, value in subject["options"].items() if key not in DEFAULTS}
     plain = {**subject, "model": subject["model"].removesuffix(SUFFIX), "options": rest}
     plain["shape"] = tuple(subject["shape"])
@@ -87,52 +89,28 @@ def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -
         raise ValueError(message)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about which exporter it would rather be asked for
-        if chosen["exporter"] == "dynamo":
-            _by_dynamo(path, module, given, chosen)
-        else:
-            _by_torchscript(path, module, given, chosen)
+        how = _by_dynamo(given, chosen) if chosen["exporter"] == "dynamo" else _by_torchscript(given, chosen)
+        torch.onnx.export(module, given, path, input_names=input_names(given), output_names=["output"], **how)
     if chosen["external_data"]:
         import onnx
 
         onnx.save(onnx.load(path), path, save_as_external_data=True, location=path.name + ".data", size_threshold=1024)
 
 
-def _by_torchscript(
-    path: Path, module: torch.nn.Module, given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]
-) -> None:
-    import torch
-
+def _by_torchscript(given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> dict[str, Any]:
     names = [*input_names(given), "output"]
     open_batch = {name: {0: "batch"} for name in names} if chosen["dynamic_batch"] else None
-    torch.onnx.export(
-        module,
-        given,
-        path,
-        input_names=input_names(given),
-        output_names=["output"],
-        opset_version=chosen["opset"],
-        dynamic_axes=open_batch,
-        dynamo=False,
-    )
+    return {"opset_version": chosen["opset"], "dynamic_axes": open_batch, "dynamo": False}
 
 
-def _by_dynamo(path: Path, module: torch.nn.Module, given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> None:
+def _by_dynamo(given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> dict[str, Any]:
     import torch
 
     batch = {0: torch.export.Dim("batch")}
     open_batch = (batch,) * len(given) if chosen["dynamic_batch"] else None
-    torch.onnx.export(
-        module,
-        given,
-        path,
-        input_names=input_names(given),
-        output_names=["output"],
-        opset_version=max(int(chosen["opset"]), 18),
-        dynamic_shapes=open_batch,
-        dynamo=True,
-        external_data=False,
-        verbose=False,
-    )
+    opset = max(int(chosen["opset"]), 18)
+    quiet = {"external_data": False, "verbose": False}
+    return {"opset_version": opset, "dynamic_shapes": open_batch, "dynamo": True, **quiet}
 
 
 def _unsettle(module: torch.nn.Module, seed: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import programs
 from labgrade.core.errors import FaultError
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, key_of, version_of
@@ -42,7 +42,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
             raise FaultError(message)
         return source
     meant, suffix = _meant(source, subject)
-    plain = plain_subject(meant)
+    plain = as_plain(meant)
     versions = [version_of(name) for name in _LIBRARIES]
     code = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (Path(__file__), *models.SOURCES)]
     folder, name = cache_folder() / "provided", f"made{suffix}"

@@ -52,8 +52,8 @@ _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplem
 _TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError, RecursionError, DamagedError)
 
 
-def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
-    """The records of an archive, a file of the name `opened` in a folder.
+def write_records(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
+    """Yield the records of the archive `opened` in a folder.
 
     `ending`: `.zip` and the like; `owners`: names, where only what belongs to these students is wanted; `content`: what
     is in the files, too.

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import json
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import UsageError
+from labgrade.files import output
 from labgrade.submissions import archives
 from labgrade.submissions.git_run import Bounds, GitError, git
 from labgrade.submissions.store import ALL_BYTES
@@ -55,7 +55,7 @@ class Collection:
         return datetime.fromisoformat(at) if at else None, entry.get("by", ""), tuple(entry.get("left_out", ()))
 
     def take(self, name: str, store: Store, opening: Opening) -> None:
-        """Export the commit that counts into a store; a jail reads what git wrote.
+        """Export the commit that counts into a store, if there is one; a jail reads what git wrote.
 
         Raises:
             UsageError: git can't export it.
@@ -63,8 +63,9 @@ class Collection:
         entry = self.entries[name]
         packed = store.folder.parent / f"{store.folder.name}.commit.tar"
         try:
-            export(self.mirror / entry["repository"], entry["commit"], entry["folder"], packed)
-            archives.unpack(packed, lambda parts: (store, parts), store.refuse, called=name, opening=opening)
+            if "commit" in entry:
+                export(self.mirror / entry["repository"], entry["commit"], entry["folder"], packed)
+                archives.unpack(packed, lambda parts: (store, parts), store.refuse, called=name, opening=opening)
         except GitError as error:
             message = f"'{name}' can't be read from the mirror '{self.mirror}': {error}"
             raise UsageError(message) from error
@@ -119,17 +120,11 @@ def write(found: Collection) -> None:
         "at": found.at,
         "students": dict(found.entries),
     }
-    partly = found.folder / f"{RECORD}.new"
+    text = json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True)
     try:
         found.folder.mkdir(parents=True, exist_ok=True)
-        with partly.open("w", encoding="utf-8") as file:
-            json.dump(plain, file, ensure_ascii=False, indent=1, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        partly.replace(found.folder / RECORD)
+        output.replace(found.folder / RECORD, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            partly.unlink()
         message = f"'{found.folder / RECORD}' could not be written: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
 

@@ -114,7 +114,7 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
         taken = find(source, asked, store, opening=opening)
         there = {each.name: each for each in taken.submissions}
         below = {(each.name, file.partition("/")[0]): "/" in file for each in taken.submissions for file in each.files}
-        doubts = _wrapped(source, list(there), below)
+        doubts = _wrapping_folder_note(source, list(there), below)
         return Offered(names=tuple(there), left_out=taken.left_out, doubts=doubts, unpacked=there)
     folders = _from_folder(source)
     known = sorted(folders)
@@ -122,11 +122,11 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     _refuse_grader(folders, wanted, grader)
     chosen = tuple(dict.fromkeys(wanted))
     loose = [each.name for each in source.iterdir() if not each.is_dir() and owner((each.name,), is_file=True) is None]
-    nobodys = _nobodys(loose) if "all" in asked else ()
+    nobodys = _stray_files_note(loose) if "all" in asked else ()
     around = source / chosen[0] if len(chosen) == 1 else source
     entries = around.iterdir() if around != source and around.is_dir() else ()
     below = {(chosen[0], each.name): each.is_dir() for each in entries if each.name not in CLUTTER}
-    doubts = _wrapped(source, known, below)
+    doubts = _wrapping_folder_note(source, known, below)
     return Offered(names=chosen, left_out=nobodys, doubts=doubts, folders={name: folders[name] for name in chosen})
 
 
@@ -139,8 +139,8 @@ def _collected(source: Path, asked: Sequence[str]) -> Offered:
     return Offered(names=tuple(dict.fromkeys(wanted)), collection=found)
 
 
-def _wrapped(source: Path, known: list[str], below: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
-    """That the only submission may be a folder around all. `below`: what lies in it, and whether that is a folder."""
+def _wrapping_folder_note(source: Path, known: list[str], below: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
+    """Return a note where the only submission may be a folder around all others. `below`: what lies in it."""
     if len(known) != 1 or len(below) < _FEWEST or not all(below.values()):
         return ()
     count = f"'{encodable(known[0])}' holds nothing but {len(below):,} folders"
@@ -148,8 +148,8 @@ def _wrapped(source: Path, known: list[str], below: Mapping[tuple[str, str], boo
     return (f"{count}; if each of them is a submission, {remedy}",)
 
 
-def _nobodys(loose: Iterable[str]) -> tuple[str, ...]:
-    """That files lie beside the submissions and belong to none, if any do: they may be a student's whole work."""
+def _stray_files_note(loose: Iterable[str]) -> tuple[str, ...]:
+    """Return a note where files lie beside the submissions, since they may be a student's whole work."""
     found = sorted(each for each in loose if not each.startswith("."))
     if not found:
         return ()
@@ -229,7 +229,7 @@ def _from_folder(source: Path) -> dict[str, _Sources]:
 
 
 def _refuse_alike(found: Iterable[str]) -> None:
-    """Two that are printed alike would be one in every report, and the verdicts of one would be the other's."""
+    """Refuse two submissions that are printed alike, since reports could not tell them apart."""
     printed: dict[str, str] = {}
     for name in found:
         shown = encodable(name)
@@ -292,7 +292,7 @@ def _from_archive(source: Path, opening: Opening) -> tuple[list[str], tuple[str,
         message = f"'{source}' can't be read: {error}"
         raise UsageError(message) from error
     found = {each[0] for _, each in members if each is not None and not each[0].startswith(".")}
-    return sorted(found), _nobodys("/".join(parts) for parts, each in members if each is None)
+    return sorted(found), _stray_files_note("/".join(parts) for parts, each in members if each is None)
 
 
 def _unpack(source: Path, stores: dict[str, Store], nobodys: Store, opening: Opening) -> None:

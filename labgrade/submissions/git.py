@@ -25,8 +25,8 @@ class Commit:
     why: str = ""
 
 
-def own(folder: Path, opening: Opening) -> Commit:
-    """The last commit of a repository that lies in a student's folder.
+def commit_of_submission(folder: Path, opening: Opening) -> Commit:
+    """Return the last commit of a repository that lies in a student's folder.
 
     Its date is the committer's: the author's stays what it was when a commit is amended or moved. Both are what the
     student's machine said.
@@ -43,7 +43,7 @@ def own(folder: Path, opening: Opening) -> Commit:
     return Commit(next(iter(dates), None), why)
 
 
-class Around:
+class RepositoryAround:
     """The last commits that touch hand-ins in a repository of the grader's: all of a folder are found at once."""
 
     def __init__(self, opening: Opening) -> None:

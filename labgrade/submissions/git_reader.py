@@ -29,8 +29,8 @@ _QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_
 _SILENT = "git could not read its last commit"
 
 
-def tell(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
-    """The record of the last commit of the repository whose `.git` lies at `git`; none where it has none.
+def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
+    """Yield the record of the last commit of the repository whose `.git` lies at `git`, if it has one.
 
     With `paths`: that of the last commit that touches each. A shallow repository tells nothing of them: its oldest
     commit seems to touch everything. `head`: what stands in its HEAD, where that lies elsewhere.

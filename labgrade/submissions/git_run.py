@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -69,13 +70,13 @@ _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_MEMORY_KIB = 4 << 20
-_LIMITED = 'ulimit -f "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; shift 2; exec git "$@"'  # blocks of 512 bytes
+_LIMITED = 'ulimit -f "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"'  # blocks of 512 bytes
+_REF = re.compile(rb"(?m)^(@refs/heads/\S+|[0-9a-f]{40,64}) (HEAD|refs/(?:heads|tags)/\S+)$")
 _SAID_BYTES = 8192
 _SAID_CHARS = 300
 _WHY = (
-    (TOO_LARGE, r"signal 25|File size limit"),
-    (DAMAGED, r"fsck error|error in (packed )?object|object [0-9a-f]{40,}: \w+:|bad tree|inflate:|out of memory"),
+    (TOO_LARGE, r"(?i)signal 25|file size limit|out of memory"),
+    (DAMAGED, r"fsck error|error in (packed )?object|object [0-9a-f]{40,}: \w+:|bad tree|inflate:|invalid path"),
     (
         CLOSED,
         (
@@ -96,10 +97,11 @@ class GitError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How long one git may take, and how many bytes one file that it writes may have."""
+    """How long one git may take, how many bytes a file that it writes may have, and how much memory it may ask for."""
 
     seconds: float = 600.0
     file_bytes: int = 1 << 30
+    memory_bytes: int = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,27 +124,37 @@ class Access:
         return said.replace(self.token, "***") if self.token else said
 
 
+def token() -> str:
+    """The token that the environment has; nothing where it has none.
+
+    Raises:
+        UsageError: the file that holds it can't be read.
+    """
+    given, file = os.environ.get(TOKEN, ""), os.environ.get(TOKEN_FILE, "")
+    if not given and file:
+        try:
+            return Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"${TOKEN_FILE}: '{file}' can't be read: {error}"
+            raise UsageError(message) from error
+    return given
+
+
 def access_to(address: str) -> Access:
     """The token that the environment has for the server of an address, if any. In plain text it only goes to ourselves.
 
     Raises:
         UsageError: the file that holds it can't be read, or it would be sent where all can read it.
     """
-    token, file = os.environ.get(TOKEN, ""), os.environ.get(TOKEN_FILE, "")
-    if not token and file:
-        try:
-            token = Path(file).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"${TOKEN_FILE}: '{file}' can't be read: {error}"
-            raise UsageError(message) from error
+    secret = token()
     place = urlsplit(address)
-    if not token or place.scheme not in {"http", "https"}:
+    if not secret or place.scheme not in {"http", "https"}:
         return Access()
     if place.scheme == "http" and place.hostname not in LOOPBACK:
         message = f"the token would be sent to '{place.hostname}' in plain text: say https:// in lab.yaml"
         raise UsageError(message)
     host = place.netloc.rpartition("@")[2]
-    return Access(f"{place.scheme}://{host}", os.environ.get(TOKEN_USER, "oauth2"), token)
+    return Access(f"{place.scheme}://{host}", os.environ.get(TOKEN_USER, "oauth2"), secret)
 
 
 _RUNNING: set[int] = set()
@@ -179,9 +191,13 @@ def git(
     if shutil.which("git") is None:
         raise GitError(UNREACHABLE, "git is not installed here")
     place = ["-C", str(at)] if at is not None else []
-    switches = {**_SWITCHES, **(_LOCAL if local else {}), **access.switches()}
+    environment = _environment({**_SWITCHES, **(_LOCAL if local else {}), **access.switches()}, more or {})
+    return _output(["git", *place, *arguments], environment, given, bounds, access)
+
+
+def _output(command: list[str], environment: dict[str, str], given: bytes, bounds: Bounds, access: Access) -> bytes:
     with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as errors:
-        code = _run([*place, *arguments], _environment(switches, more or {}), given, bounds, (told, errors))
+        code = _run(command, environment, given, bounds, (told, errors))
         if code == 0:
             told.seek(0)
             return told.read()
@@ -191,27 +207,72 @@ def git(
     raise GitError(*_why(code, said))
 
 
+def ls_remote(address: str, access: Access, bounds: Bounds) -> bytes:
+    """What branches and tags of a server point to, as `git ls-remote --symref` has it.
+
+    Most repositories did not change, and a third of what asking for one costs is that git starts git that starts its
+    helper for the web. So the helper is started itself.
+
+    Raises:
+        GitError: there is no answer.
+    """
+    # The first version of the protocol answers in one message, and the second takes two.
+    switches = {**_SWITCHES, "protocol.version": "0", **access.switches()}
+    if helper := _helper(urlsplit(address).scheme):
+        try:
+            said = _output([helper, address, address], _environment(switches, {}), b"list\n\n", bounds, access)
+        except GitError as error:
+            if error.kind != TOO_LARGE:  # it names all that there is, and git only what it was asked for
+                raise
+        else:
+            rows = _REF.finditer(said)
+            return b"".join(b"%s\t%s\n" % (row[1].replace(b"@", b"ref: "), row[2]) for row in rows)
+    asking = ["git", "ls-remote", "--symref", "--", address, "HEAD", "refs/heads/*", "refs/tags/*"]
+    return _output(asking, _environment(switches, {}), b"", bounds, access)
+
+
+@functools.cache
+def _helper(scheme: str) -> str:
+    """The program by which git speaks this protocol; nothing where it has none, or where git rewrites addresses."""
+    if scheme not in {"http", "https"} or b".insteadof" in git(["config", "--list", "--name-only"]).lower():
+        return ""
+    path = Path(git(["--exec-path"]).decode().strip(), f"git-remote-{scheme}")
+    return str(path) if path.is_file() else ""
+
+
 def _run(
     arguments: list[str], environment: dict[str, str], given: bytes, bounds: Bounds, out: tuple[IO[bytes], IO[bytes]]
 ) -> int:
     limited = os.name == "posix"
-    blocks = [str(max(1, bounds.file_bytes // 512)), str(_MEMORY_KIB)]
-    command = ["/bin/sh", "-c", _LIMITED, "git", *blocks, *arguments] if limited else ["git", *arguments]
+    blocks = [str(max(1, bounds.file_bytes // 512)), str(bounds.memory_bytes >> 10)]
+    command = ["/bin/sh", "-c", _LIMITED, "git", *blocks, *arguments] if limited else arguments
     if _stopped.is_set():
         raise GitError(UNREACHABLE, "stopped")
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=out[0], stderr=out[1], start_new_session=True
     ) as process:
         _RUNNING.add(process.pid)
+        late = threading.Event()
+        # A wait with a time limit of subprocess's own looks every 50 ms, which is longer than most of what git does.
+        timer = threading.Timer(bounds.seconds, _end, (process, late))
+        timer.daemon = True
+        timer.start()
         try:
-            process.communicate(given, timeout=bounds.seconds)
-        except subprocess.TimeoutExpired:
-            raise GitError(TOO_SLOW, f"it was not done after {bounds.seconds:g} s") from None
+            process.communicate(given)
         finally:
+            timer.cancel()
             if process.poll() is None:
                 _kill(process.pid)  # what it started ends with it
             _RUNNING.discard(process.pid)
+    if late.is_set() and process.returncode < 0:
+        raise GitError(TOO_SLOW, f"it was not done after {bounds.seconds:g} s")
     return process.returncode
+
+
+def _end(process: subprocess.Popen[bytes], late: threading.Event) -> None:
+    if process.poll() is None:
+        late.set()
+        _kill(process.pid)
 
 
 def _kill(group: int) -> None:

@@ -64,14 +64,14 @@ def moments(
         told = collected.read(source)
         return {name: Moment(at=at, by=by, remarks=more) for name in names for at, by, more in [told.moment(name)]}
     if not source.is_dir():
-        evidence = _Evidence(opening, zone, {}, git.Around(opening))
+        evidence = _Evidence(opening, zone, {}, git.RepositoryAround(opening))
         packed, late = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
         return {
             name: _first([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())]) for name in names
         }
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
-    around = git.Around(opening)
+    around = git.RepositoryAround(opening)
     files = {name: [each for each in own if platforms.is_canvas(each.name)] for name, own in entries.items()}
     several = sum(map(bool, files.values())) > 1
     downloaded = several and _of_a_download([at for own in files.values() for at in _files(own)])
@@ -85,7 +85,7 @@ def moments(
 
 def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None = None) -> Moment:
     """The moment of one hand-in by itself, a folder or an archive."""
-    return _Evidence(opening, zone, {}, git.Around(opening)).moment(
+    return _Evidence(opening, zone, {}, git.RepositoryAround(opening)).moment(
         source.name, [source], (now or datetime.now(UTC)) + A_WHILE
     )
 
@@ -98,7 +98,7 @@ class _Evidence:
         opening: Opening,
         zone: tzinfo,
         recorded: dict[str, datetime],
-        around: git.Around,
+        around: git.RepositoryAround,
         *,
         downloaded: bool = False,
     ) -> None:
@@ -131,13 +131,13 @@ class _Evidence:
         yield _newest(_files(own)), UNSURE
 
     def _committed(self, folder: Path) -> datetime | None:
-        commit = git.own(folder, self._opening)
+        commit = git.commit_of_submission(folder, self._opening)
         if commit.why:
             self.remarks.append(f"the repository in it tells no date: {commit.why}")
         return commit.at
 
     def of_each(self, source: Path) -> tuple[dict[str, datetime], dict[str, list[str]]]:
-        """The newest file of each submission in an archive of a class, and what staff are told of some."""
+        """Return the newest file of each submission in an archive of a class, and remarks for staff."""
         found: dict[str, datetime] = {}
         said: dict[str, list[str]] = {}
         dated = list(self._dated(source))

@@ -89,7 +89,7 @@ _NUMBER = re.compile(r"_\d+$")
 def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
     """The student that a path belongs to, and the path within the hand-in; None for what belongs to no student.
 
-    A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner is told.
+    A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner reads it.
     Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the same without a folder. Canvas:
     `leeanna_12345_67890_hw.py`, with `_LATE` behind the name.
 

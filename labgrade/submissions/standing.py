@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
     from labgrade.submissions.collected import Collection
 
-_NOBODY_WAITS = ("empty", "untouched", "no folder")
+NOBODY_WAITS = ("empty", "untouched", "no folder")
 _SAID = {
     "closed": ("nobody let us in", "ask for access, or correct the roster; then collect again"),
     "empty": ("nothing was pushed", ""),
     "untouched": ("nothing but what students were given", ""),
     "no branch": ("the branch that counts is not there", "tell the student, or name it in lab.yaml: collect.branch"),
     "no folder": ("the folder of this lab is not there", ""),
+    "no report": ("the report by its link can't be had", "correct the link in the roster, or tell the student"),
     "no address": ("where it is, is not known", "correct the roster"),
     "damaged": ("refused by git", "look at it by hand"),
     "too large": ("larger than is fetched", "collect again with --repository-size"),
@@ -30,13 +31,13 @@ _SAID = {
 def waiting(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """What kept repositories from being taken in and a person can do something about: what, where, the remedy."""
     for state, (what, remedy) in _SAID.items():
-        if state not in _NOBODY_WAITS and (where := _where(found, state)):
+        if state not in NOBODY_WAITS and (where := _where(found, state)):
             yield f"{'repository' if len(where) == 1 else 'repositories'} not collected: {what}", where, remedy
 
 
 def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """What else is to be known of a collection."""
-    for state in _NOBODY_WAITS:
+    for state in NOBODY_WAITS:
         if where := _where(found, state):
             yield f"{'repository' if len(where) == 1 else 'repositories'} without work: {_SAID[state][0]}", where, ""
     taken = {name: entry for name, entry in sorted(found.entries.items()) if entry["state"] == TAKEN}
@@ -49,7 +50,7 @@ def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]
     reports = [
         f"{name}: {one_line(said)}"
         for name, entry in taken.items()
-        for key in ("trouble", "late")
+        for key in ("trouble", "late", "others")
         if (said := (entry.get("document") or {}).get(key))
     ]
     if reports:
@@ -63,12 +64,14 @@ def _where(found: Collection, state: str) -> tuple[str, ...]:
     names: dict[str, list[str]] = {}
     for name, entry in sorted(found.entries.items()):
         if entry["state"] == state:
-            names.setdefault(entry["said"].replace(f"{entry['address']}/", "it"), []).append(name)
+            said = entry["said"].replace(f"{entry['address']}/", "it") if entry["address"] else entry["said"]
+            names.setdefault(said, []).append(name)
     return tuple(f"{one_line(named(who))}: {one_line(said)}" for said, who in names.items())
 
 
 def _same(taken: dict[str, dict[str, object]]) -> Iterator[str]:
     by_commit: dict[object, list[str]] = {}
     for name, entry in taken.items():
-        by_commit.setdefault(entry["commit"], []).append(name)
+        by_commit.setdefault(entry.get("commit"), []).append(name)
+    by_commit.pop(None, None)  # of who handed in a report alone
     yield from (f"{named(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)

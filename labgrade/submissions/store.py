@@ -68,7 +68,7 @@ class Store:
             self._more += 1
 
     def give_up(self, path: str, error: OSError) -> None:
-        """Leave out what can't be read here; where that is no fault of the student's, `unread` has it."""
+        """Leave out what can't be read here; `unread` lists it where that is not the student's fault."""
         why = f"it can't be read ({error.strerror})"
         self.refuse(path, why)
         if error.errno not in _NOTHING_TO_READ:

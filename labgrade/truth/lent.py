@@ -47,7 +47,7 @@ class Lender:
         """
         if self._process is None and self.line is not None:
             environment, line = process.environment(PYTHONHASHSEED="0"), self._theirs.fileno()
-            own = json.dumps({"environment": environment, "searched": process.searched()}).encode()
+            own = json.dumps({"environment": environment, "searched": process.search_path()}).encode()
             with Path(os.devnull).open("wb") as null, contextlib.suppress(OSError):  # of what is too long to be sent
                 self.line.send(own)
                 self._process = fork(_MODULE, line, null.fileno()) or subprocess.Popen(  # noqa: S603 - our own

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from labgrade.core.task import CONFIG
-from labgrade.spec.registry import one, read
+from labgrade.spec.registry import find_one, read
 from labgrade.subjects import models, onnx_export
-from labgrade.subjects.importing import quickly, without_dynamo, without_symbols
+from labgrade.subjects.importing import importing_quickly, without_dynamo, without_symbols
 from labgrade.truth.lent import UP
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def _settle(_: int) -> None:
 @functools.cache
 def _function(folder: Path, name: str) -> Callable[..., Any]:
     """A quantity by its name."""
-    with quickly():
-        found = one(name, (folder,)) if not _function.cache_info().currsize else None
+    with importing_quickly():
+        found = find_one(name, (folder,)) if not _function.cache_info().currsize else None
         return (found or _quantities(folder).get(name)).load()
 
 

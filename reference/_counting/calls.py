@@ -35,7 +35,7 @@ def seen(call: Call) -> Call:
         UncountableError: it is not.
     """
     if call.hidden:
-        message = f"what '{call.name}' ({call.type}) puts out can't be told: {call.hidden}"
+        message = f"what '{call.name}' ({call.type}) puts out can't be determined: {call.hidden}"
         raise UncountableError(message)
     return call
 

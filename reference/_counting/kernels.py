@@ -24,7 +24,7 @@ ORDINARY = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})  # ten
 
 
 class Listener(Protocol):
-    """Who is told of what runs."""
+    """Receives what runs."""
 
     function: str  # the torch function that runs; nothing while TorchScript, or C++, runs kernels by itself
 
@@ -78,7 +78,7 @@ class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return name if known else ""
         if isinstance(func, torch._ops.OpOverload) and _is_made_of_others(func):  # noqa: SLF001
             return _MADE_OF_OTHERS
-        why = (space in _ATEN and refusal(name)) or "is known to nobody here, so that its products can't be told"
+        why = (space in _ATEN and refusal(name)) or "is known to nobody here, so that its products can't be determined"
         return self._refuse(func, why)
 
     def _refuse(self, func: Any, why: str) -> NoReturn:

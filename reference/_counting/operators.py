@@ -224,7 +224,7 @@ NOTHING = {**MOVES, **COMPUTES}
 
 
 def plain(name: str) -> str:
-    """An operator's name without the `_` of one that works in place."""
+    """Return an operator's name without the `_` of in-place operators."""
     return name if name.startswith("__") else name.rstrip("_")
 
 

@@ -59,7 +59,7 @@ _called: list[str] = []  # the method that is being called
 
 
 def _as_function(name: str) -> Any:
-    """A method that calls the function of its name, so that `x.matmul(y)` is told from the operator `x @ y`."""
+    """A method that calls the function of its name, so that `x.matmul(y)` differs from the operator `x @ y`."""
 
     def method(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         _called.append(name)

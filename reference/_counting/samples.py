@@ -48,7 +48,7 @@ def _of_one(subject: CountedSubject) -> Trace:
         return next(iter(found.values()))
     which = "no input" if not found else "more than one choice of inputs"
     message = (
-        f"which dimension of {' and '.join(str(list(shape)) for shape in shapes)} is the batch can't be told: for"
+        f"which dimension of {' and '.join(str(list(shape)) for shape in shapes)} is the batch can't be determined: for"
         f" {which} the cost grows with the first dimension as with a batch; say --input for one sample, and leave 'per'"
         " out"
     )

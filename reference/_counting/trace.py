@@ -105,11 +105,6 @@ class CountedOperation:
     groups: int = 1
 
     @property
-    def input_elements(self) -> int:
-        """How many elements the first input has."""
-        return math.prod(self.input_shape)
-
-    @property
     def output_elements(self) -> int:
         """How many elements the output has."""
         return math.prod(self.output_shape)

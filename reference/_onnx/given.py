@@ -57,7 +57,7 @@ class _Input:
 
 @dataclass(slots=True)
 class _Said:
-    """What is said of all inputs; `lenient` shapes are those of a task, to which a file need not keep."""
+    """The shapes and values given for all inputs; a file need not follow `lenient` shapes, which are a task's."""
 
     inputs: list[_Input]
     by_name: dict[str, set[int]] = field(default_factory=dict)

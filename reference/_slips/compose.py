@@ -154,7 +154,7 @@ class Composition:
                 continue
 
     def _likely(self, wanted: WantedProducts) -> Iterator[Names]:
-        """The hypotheses; those whose value is about the one that is looked for, where one is."""
+        """Yield the hypotheses; where a value is looked for, those whose value is near it."""
         if wanted.bounds is None or wanted.among is not None:
             yield from wanted.sets(self.library)
             return

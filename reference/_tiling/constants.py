@@ -6,7 +6,6 @@ Values are only moved, widened and narrowed here; `constant_ops.py` computes. Vi
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -61,15 +60,6 @@ def split_sizes(given: object, attributes: Attributes, length: int, parts: int, 
         message = f"it splits {length} into {len(cut)} parts of {shown} (sum {sum(cut)}) for {parts} outputs"
         raise WrongError(message)
     return cut
-
-
-def split_constant(operands: Sequence[Any], attributes: Attributes, parts: int, version: int) -> list[Array]:
-    """Split of a constant: views of its parts."""
-    data: Array = operands[0]
-    axis = axis_of(attributes.get("axis", 0), data.ndim)
-    given = operands[1] if len(operands) > 1 else None
-    bounds = np.cumsum([0, *split_sizes(given, attributes, data.shape[axis], parts, version)]).tolist()
-    return [data[(slice(None),) * axis + (slice(start, stop),)] for start, stop in pairwise(bounds)]
 
 
 def slice_bounds(operands: Sequence[Any], attributes: Attributes, shape: tuple[int, ...]) -> list[tuple[int, int, int]]:

@@ -256,7 +256,7 @@ class Pool:
         """What some elements are made of: chunks of opaque tensors, constants and products, sums unfolded.
 
         Raises:
-            OutsideError: that is too much work, or factors can't be told exactly.
+            OutsideError: that is too much work, or factors can't be determined exactly.
         """
         waiting: dict[int, list[Chunk]] = {}
         order: list[int] = []

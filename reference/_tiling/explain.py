@@ -42,7 +42,7 @@ def sentence(deviation: Deviation, layer: Layer, limit: int, products: Sequence[
         case "overlap":
             return f"{where} overlaps the tile before it: it covers {span}"
         case "undecided":
-            return f"{where}: several products cover {span}, and their sum can't be told exactly"
+            return f"{where}: several products cover {span}, and their sum can't be determined exactly"
         case "rows" if d.term is not None:
             taken = f"{d.term.row}:{d.term.row + d.m1 - d.m0}"
             return f"{where} multiplies rows {taken} of the input, instead of {d.m0}:{d.m1}"

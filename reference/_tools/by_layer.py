@@ -63,7 +63,7 @@ def _layers(trace: Trace, counted: Counted) -> Pieces | None:
         found[trace.layer(call)] += pieces
     whole = sum(piece.count for piece in counted.pieces)
     same = sum(piece.count for pieces in found.values() for piece in pieces) == whole
-    return found if same and not counted.single else None
+    return found if same else None
 
 
 def _table(made: Pieces, right: Pieces, names: dict[str, list[str]], scale: Fraction) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tools that hook modules: thop, ptflops, torch-pruning, flopth, flopco, flopsmeter, torchscan and the summaries."""
+"""Tools that hook modules: thop, ptflops, torch-pruning, and what the summaries share with them."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 from torch.nn.modules import pooling
-from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from .functions import runs_at_once
-from .hooked import BY_OUTPUT, biases, products
+from .hooked import biases, products
 from .net import (
     BIASES,
     ELEMENTWISE,
@@ -211,38 +211,3 @@ def _torch_flops_attention(function: Function) -> Iterator[Piece]:
     yield Piece(product_name(function, each), dots, _LESS)
     masked = len(function.args) > _QKV or any(function.options.get(word) for word in ("attn_mask", "is_causal"))
     yield Piece(SOFTMAX, rows * (4 * source - 1) + (rows * source if masked else 0))
-
-
-def pthflops(net: Net) -> Iterator[Piece]:
-    """By pthflops 0.4: MACs with biases, batch norm, ReLU twice, pools; transposed by output; of functions `@`."""
-    for call, function in _in_graph(net):
-        if call is not None:
-            yield from _pthflops_module(call)
-        elif function is not None and function.name in ("add", "mul"):
-            yield Piece(ELEMENTWISE, size(function.output) * len(function.args), "once for each operand")
-        elif function is not None and function.name == "matmul" and not function.method:
-            each = function.operations[0]
-            yield Piece(product_name(function, each), size(function.args[0]) * function.output[-1])
-
-
-def _pthflops_module(call: Call) -> Iterator[Piece]:
-    module: Any = call.module
-    out = size(y(call))
-    if isinstance(module, _ConvNd):
-        positions = y(call)[0] * size(y(call)[2:])
-        count = size(module.kernel_size) * module.in_channels * (module.out_channels // module.groups) * positions
-        yield Piece(name_of(call), count, BY_OUTPUT)
-        yield Piece(BIASES, biases(call))
-    elif isinstance(module, nn.ReLU):
-        yield Piece("ReLU", 2 * out)
-    elif isinstance(module, _BatchNorm):
-        yield Piece(name_of(call), 2 * out)
-    elif isinstance(module, pooling._MaxPoolNd | pooling._AvgPoolNd):  # noqa: SLF001
-        kernel: Any = module.kernel_size
-        window = kernel ** (len(y(call)) - 2) if isinstance(kernel, int) else size(kernel)
-        yield Piece(POOLING, out * (window - isinstance(module, pooling._MaxPoolNd)))  # noqa: SLF001
-    elif isinstance(module, pooling._AdaptiveAvgPoolNd):  # noqa: SLF001
-        yield Piece(POOLING, size(x(call)[-2:]) * out)
-    elif isinstance(module, nn.Linear):
-        yield Piece(name_of(call), size(x(call)) * y(call)[-1])
-        yield Piece(BIASES, y(call)[-1] if module.bias is not None else 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 PROJECTIONS, PRODUCTS = "the projections of nn.MultiheadAttention", "the two products of nn.MultiheadAttention"
 BIASES, SOFTMAX, UPSAMPLING, POOLING = "biases", "softmax", "upsampling", "pooling"
-ELEMENTWISE, EMBEDDING, DROPOUT = "sums and products of elements", "the embedding", "dropout"
+ELEMENTWISE, DROPOUT = "sums and products of elements", "dropout"
 _NORMS = {"BatchNorm": "batch norm", "InstanceNorm": "instance norm", "SyncBatchNorm": "batch norm"}
 _FUNCTIONAL_NORMS = {
     "batch_norm": "batch norm",
@@ -67,11 +67,6 @@ class Net:
     def first_calls(self) -> list[Call]:
         """The first call of each module."""
         return list({id(call.module): call for call in reversed(self.calls)}.values())[::-1]
-
-    @cached_property
-    def last_calls(self) -> list[Call]:
-        """The last call of each module."""
-        return list({id(call.module): call for call in self.calls}.values())
 
     def leaves(self) -> Iterator[Call]:
         """The calls of modules without modules inside."""

@@ -95,14 +95,6 @@ def thop(net: Net) -> Iterator[Held]:
     yield from below(net.root)
 
 
-def flopco(net: Net) -> Iterator[Held]:
-    """Those of Conv2d and Linear."""
-    known: set[int] = set()
-    for module in net.root.modules():
-        if type(module) in (nn.Conv2d, nn.Linear):
-            yield from _held(module, known, _TIED)
-
-
 def each_run(net: Net) -> Iterator[Held]:
     """By torchsummary and modelsummary: weight and bias of each module that is called, for each run of it."""
     ran: set[int] = set()
@@ -165,7 +157,6 @@ TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (
     ("thop", thop),
     ("ptflops", trainable),
     ("calflops", trainable),
-    ("flopco", flopco),
     ("torchsummary", each_run),
     ("modelsummary", each_run),
     ("torch-summary", of_leaves),

@@ -1,4 +1,4 @@
-"""Tools that print a row for each module: torchinfo, torch-summary, flopco, flopth, flopsmeter, torchscan."""
+"""Tools that print a row for each module: torchinfo, torch-summary, torchscan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 from torch.nn.modules import pooling
-from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from .hooked import BY_OUTPUT, ONCE, biases, by_output, products
@@ -18,11 +18,9 @@ from .net import (
     PROJECTIONS,
     RECURRENT,
     SOFTMAX,
-    UPSAMPLING,
     Net,
     Piece,
     UnknownRuleError,
-    affine,
     name_of,
     size,
     x,
@@ -34,9 +32,7 @@ if TYPE_CHECKING:
 
     from .._counting.trace import Call
 
-_FEWEST = 2
 _DEEPEST = 4  # torch-summary looks that deep by default
-_RUN_ONCE = "once, however often they run"
 _PARAMETERS = "by their parameters"
 _OWN = "parameters of its own called weight or bias"
 _BY_WEIGHT = "by their weights, with the first two sizes of the output"
@@ -92,126 +88,6 @@ def torch_summary(net: Net) -> Iterator[Piece]:
                 if isinstance(call.module, nn.MultiheadAttention):
                     what = PROJECTIONS
                 yield Piece(what, parameter.numel(), ONCE if what != "the weights of containers" else "")
-
-
-# ---- flopco, flopth, flopsmeter -----------------------------------------------------------------------------------
-
-
-def flopco(net: Net, *, operations: bool = False) -> Iterator[Piece]:
-    """By flopco 0.1: Conv2d and Linear alone, of one sample; of a convolution with groups one input channel."""
-    for call in net.calls:
-        module: Any = call.module
-        if isinstance(module, nn.Conv2d):
-            channels = 1 if module.groups > 1 else module.weight.shape[1]
-            count = size(y(call)[1:]) * channels * size(module.weight.shape[2:])
-            how = "with one input channel"
-        elif isinstance(module, nn.Linear):
-            count, how = module.weight.numel(), ONCE
-        else:
-            continue
-        yield Piece(name_of(call), count * (2 if operations else 1), how)
-        if operations and module.bias is not None:
-            # Of a linear layer it takes the sizes of the weight the wrong way round.
-            yield Piece(BIASES, module.in_features if isinstance(module, nn.Linear) else size(y(call)[1:]))
-
-
-_FLOPTH_NORMS: tuple[type[nn.Module], ...] = (
-    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm),
-    *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
-)
-_FLOPTH_ACTIVATIONS: tuple[type[nn.Module], ...] = (
-    *(nn.ReLU, nn.ReLU6, nn.PReLU, nn.ELU, nn.LeakyReLU, nn.GELU, nn.CELU, nn.SELU, nn.Hardswish),
-    *(nn.Hardsigmoid, nn.Tanh),
-)
-_FLOPTH_POOLS = (nn.AvgPool2d, nn.MaxPool2d, nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d)
-
-
-def flopth(net: Net) -> Iterator[Piece]:
-    """By flopth 0.1.6: modules without others inside, by their last run; transposed by output, biases, norms, pools."""
-    for call in net.last_calls:
-        module: Any = call.module
-        if any(module.children()):
-            continue
-        if isinstance(module, RECURRENT) or not call.inputs or len(call.outputs) != 1:
-            raise UnknownRuleError(call.type)
-        if isinstance(module, _ConvNd):
-            count = by_output(call) if isinstance(module, _ConvTransposeNd) else products(call)
-            yield Piece(name_of(call), count, BY_OUTPUT if isinstance(module, _ConvTransposeNd) else _RUN_ONCE)
-            yield Piece(BIASES, biases(call))
-        else:
-            yield from _flopth_others(call)
-
-
-def _flopth_others(call: Call) -> Iterator[Piece]:
-    module: Any = call.module
-    if isinstance(module, _FLOPTH_NORMS):
-        yield Piece(name_of(call), size(x(call)) * (2 if getattr(module, "affine", False) else 1))
-    elif isinstance(module, _FLOPTH_POOLS):
-        yield Piece(POOLING, size(x(call)))
-    elif isinstance(module, _FLOPTH_ACTIVATIONS):
-        yield Piece(name_of(call), size(y(call)))
-    elif isinstance(module, nn.Upsample):
-        yield Piece(UPSAMPLING, y(call)[0] * size(y(call)[2:]))
-    elif isinstance(module, nn.Linear):
-        if len(x(call)) < _FEWEST:
-            raise UnknownRuleError(call.type)
-        count = x(call)[0] * x(call)[1] * y(call)[1]
-        yield Piece(name_of(call), count, "by the second size of input and output, which is no width there")
-
-
-_SMETER_ACTIVATIONS: tuple[type[nn.Module], ...] = (
-    *(nn.ELU, nn.Hardshrink, nn.Hardsigmoid, nn.Hardtanh, nn.Hardswish, nn.LeakyReLU, nn.LogSigmoid, nn.PReLU, nn.ReLU),
-    *(nn.ReLU6, nn.RReLU, nn.SELU, nn.GELU, nn.Sigmoid, nn.SiLU, nn.Mish, nn.Softplus, nn.Softshrink, nn.Softsign),
-    *(nn.Tanh, nn.Tanhshrink, nn.Threshold, nn.GLU, nn.Softmin, nn.Softmax, nn.Softmax2d, nn.LogSoftmax),
-)
-_SMETER_UPSAMPLING = {"nearest": 0, "linear": 3, "bilinear": 7, "bicubic": 31, "trilinear": 15}
-
-
-def flopsmeter(net: Net) -> Iterator[Piece]:
-    """By flopsmeter 0.1, in operations, of one sample: transposed by output, linear layers once, norms six each."""
-    for call in net.leaves():
-        module: Any = call.module
-        if not call.outputs or len(call.outputs) > 1:
-            raise UnknownRuleError(call.type)
-        out = size(y(call))
-        if isinstance(module, _ConvNd):
-            count = 2 * (by_output(call) if isinstance(module, _ConvTransposeNd) else products(call))
-            yield Piece(name_of(call), count, BY_OUTPUT)
-            yield Piece(BIASES, biases(call))
-        elif isinstance(module, nn.Linear):
-            yield Piece(name_of(call), 2 * module.weight.numel(), ONCE)
-            yield Piece(BIASES, module.out_features if module.bias is not None else 0)
-        elif isinstance(module, _NormBase | nn.GroupNorm | nn.LayerNorm):
-            yield Piece(name_of(call), out * (6 if affine(call) else 4), "six for each element")
-        else:
-            yield from _flopsmeter_others(call, out)
-
-
-def _flopsmeter_others(call: Call, out: int) -> Iterator[Piece]:
-    module: Any = call.module
-    if isinstance(module, nn.Dropout | nn.Dropout1d | nn.Dropout2d | nn.Dropout3d):
-        yield Piece(DROPOUT, 2 * out)
-    elif isinstance(module, _SMETER_ACTIVATIONS):
-        yield Piece(name_of(call), 4 * out, "four for each element")
-    elif isinstance(module, nn.Upsample):
-        yield Piece(UPSAMPLING, _SMETER_UPSAMPLING[module.mode] * out)
-    elif "Pool" in call.type:
-        yield Piece(POOLING, _smeter_pool(call))
-    elif isinstance(module, nn.Bilinear | nn.LocalResponseNorm):
-        raise UnknownRuleError(call.type)
-
-
-def _smeter_pool(call: Call) -> int:
-    module: Any = call.module
-    n = len(y(call)) - 2
-    if isinstance(module, pooling._AdaptiveAvgPoolNd | pooling._AdaptiveMaxPoolNd):  # noqa: SLF001
-        window = size([max(1, -(-i // o)) for i, o in zip(x(call)[2:], y(call)[2:], strict=True)])
-    elif isinstance(module, pooling._AvgPoolNd | pooling._MaxPoolNd):  # noqa: SLF001
-        kernel: Any = module.kernel_size
-        window = kernel**n if isinstance(kernel, int) else size(kernel)
-    else:
-        raise UnknownRuleError(call.type)
-    return size(y(call)) * (window - ("Max" in call.type))
 
 
 # ---- torchscan ----------------------------------------------------------------------------------------------------

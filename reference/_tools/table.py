@@ -21,7 +21,7 @@ MACS, FLOPS = "MACs", "FLOPs"
 class Tool:
     """A tool as it is used in one way. `unit`: what it counts in, whatever it calls that.
 
-    `shares`: it divides what modules do by the size of the batch. `one`: it makes an input of one sample itself.
+    `shares`: it divides what modules do by the size of the batch.
     """
 
     name: str
@@ -29,11 +29,6 @@ class Tool:
     rule: Callable[[Net], Iterator[Piece]]
     besides: Callable[[Net], Iterator[Piece]] | None = None
     shares: bool = False
-    one: bool = False
-
-
-def _flopco_operations(net: Net) -> Iterator[Piece]:
-    return summaries.flopco(net, operations=True)
 
 
 PTFLOPS, PTFLOPS_MODULES = "ptflops", "ptflops with count_functional=False"
@@ -62,12 +57,6 @@ TOOLS = (
     Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
     Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
     Tool(name=PROFILE, unit=FLOPS, rule=functions.get_model_profile_operations),
-    Tool(name="flopco", unit=MACS, rule=summaries.flopco),
-    Tool(name="flopco", unit=FLOPS, rule=_flopco_operations),
-    Tool(name="flopth", unit=MACS, rule=summaries.flopth),
-    Tool(name="flopth", unit=MACS, rule=summaries.flopth, one=True),
-    Tool(name="flopsmeter", unit=FLOPS, rule=summaries.flopsmeter, one=True),
-    Tool(name="pthflops", unit=MACS, rule=kernels.pthflops),
     Tool(name="torch_flops", unit=FLOPS, rule=kernels.torch_flops),
     Tool(name="onnx-opcounter", unit=MACS, rule=exported.onnx_opcounter),
     Tool(name="onnx_tool", unit=MACS, rule=exported.onnx_tool),
@@ -87,7 +76,6 @@ class Counted:
     pieces: tuple[Piece, ...]
     besides: tuple[Piece, ...] = ()
     share: Fraction = Fraction(1)
-    single: bool = False
 
     @property
     def total(self) -> int:
@@ -97,22 +85,20 @@ class Counted:
     @property
     def note(self) -> str:
         """Of how much of the batch it is, where that is not all."""
-        if self.share != 1:
-            return "What layers do is divided by the size of the batch."
-        return "It is of one sample, not of the whole batch." if self.single else ""
+        return "What layers do is divided by the size of the batch." if self.share != 1 else ""
 
     def parts(self) -> tuple[Piece, ...]:
         """What is counted, as it would be for the whole batch."""
         return (*self.pieces, *self.besides)
 
 
-def counted(tool: Tool, whole: Trace, single: Callable[[], Trace]) -> Counted | None:
-    """What a tool prints of a network; None where it fails, or where that is not known. `single`: for one sample."""
-    net = Net(single() if tool.one else whole)
+def counted(tool: Tool, whole: Trace) -> Counted | None:
+    """What a tool prints of a network; None where it fails, or where that is not known."""
+    net = Net(whole)
     try:
         pieces = tuple(tool.rule(net))
         besides = tuple(tool.besides(net)) if tool.besides else ()
     except UnknownRuleError:
         return None
     share = Fraction(1, net.batch if tool.shares else 1)
-    return Counted(tool=tool, pieces=pieces, besides=besides, share=share, single=tool.one and whole.batch > 1)
+    return Counted(tool=tool, pieces=pieces, besides=besides, share=share)

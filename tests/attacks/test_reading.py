@@ -346,4 +346,4 @@ def test_both_ways_of_opening_say_the_same(tmp_path, runner):
     assert jailed == own
     times = [archives.times(tmp_path / "class/ann.zip", opening) for opening in (runner.open, here)]
     assert times[0] == times[1]
-    assert git.own(tmp_path, runner.open) == git.Commit()
+    assert git.commit_of_submission(tmp_path, runner.open) == git.Commit()

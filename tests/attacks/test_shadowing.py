@@ -81,6 +81,37 @@ def test_the_grader_reads_none_of_them(evil):
     assert not (evil / "marker.txt").exists()
 
 
+WAYS = {  # what is said, where, and whether all is graded all the same
+    "the folder of the course": (("--submission=right", "."), ".", True),
+    "the folder of hand-ins": (("--submission=right", "submissions"), ".", False),
+    "a hand-in": (("--submission=right", "submissions/right"), ".", False),
+    "from within a hand-in": (("--submission=right", "--submissions-dir=.."), "submissions/right", False),
+    "from where hand-ins lie": (("--submission=right", "--submissions-dir=.", "--rootdir=.."), "submissions", None),
+}
+
+
+@pytest.mark.promise("nothing-handed-in-configures-pytest")
+@pytest.mark.parametrize("settings", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_pytest_imports_and_collects_nothing_of_a_hand_in_however_it_is_named(evil, way, settings):
+    said, where, graded = WAYS[way]
+    if not settings:
+        for name in ("pytest.ini", "pyproject.toml", "tox.ini"):
+            (evil / "submissions/right" / name).unlink()
+    (evil / "older/right").mkdir(parents=True)  # of another term: what lies there is no spec
+    (evil / "older/right/task.yaml").write_text(small_course.TASK.replace("id: task", "id: mine"))
+    (evil / "older/right/conftest.py").write_text(MARK.format(marker=str(evil / "marker.txt")))
+    (evil / "submissions/test1").mkdir()  # pytest looks for conftest.py in folders of such names at once
+    (evil / "submissions/test1/conftest.py").write_text(MARK.format(marker=str(evil / "marker.txt")))
+    done = run(evil, "-m", "pytest", "-p", "no:cacheprovider", *said, cwd=evil / where)
+    assert not (evil / "marker.txt").exists(), (evil / "marker.txt").read_text()
+    assert "mine" not in done.stdout
+    if graded is not None:
+        assert (done.returncode == 0) == graded, done.stdout + done.stderr
+    if done.returncode and way in ("a hand-in", "from within a hand-in") and not settings:
+        assert "was handed in, and pytest would run it" in done.stderr
+
+
 def test_a_student_who_checks_such_a_folder_reads_none_of_them_either(evil):
     done = run(evil, "-m", "labgrade.cli", "check", "submissions/right")
     assert "total" in done.stdout

@@ -231,8 +231,8 @@ LIMITS = {"limit": "bytes", "at_most": 160, "best": "rate"}
 @pytest.mark.parametrize(
     ("name", "credit", "said"),
     [
-        ("run2", 1, "'run2' keeps the limit, and none that does is better"),
-        ("run0", Fraction(1, 2), "'run0' keeps the limit, but another choice that does has a better rate"),
+        ("run2", 1, "'run2' keeps the limit, and no choice within it is better"),
+        ("run0", Fraction(1, 2), "'run0' keeps the limit, but another choice within it has a better rate"),
         ("run1", 0, "'run1' has bytes above 160"),
         ("run9", 0, "'run9' is none of 'run0'"),
     ],

@@ -44,7 +44,7 @@ LONG = 300  # seconds after which something is broken: nothing is measured here
 
 @pytest.fixture(scope="module")
 def client():
-    with connect.opened("local:2") as found:
+    with connect.connected("local:2") as found:
         yield found
 
 
@@ -131,7 +131,7 @@ def test_many_on_three_workers_of_which_one_is_killed_twice_are_what_they_are_on
 
     here = graded("here")
     assert here.ran >= MANY
-    with connect.opened("local:3") as client:
+    with connect.connected("local:3") as client:
         first = next(iter(client.cluster.workers.values()))
         killed, seen = [], []
 

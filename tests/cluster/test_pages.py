@@ -58,7 +58,7 @@ def sockets(dask_scheduler=None, dask_worker=None):
 
 @pytest.mark.promise("no-page-for-the-network")
 def test_no_page_of_a_queues_jobs_is_served_to_the_network(queue):
-    with connect.opened(f"slurm:{queue}") as client:
+    with connect.connected(f"slurm:{queue}") as client:
         client.wait_for_workers(1, timeout=60)
         assert {*client.run_on_scheduler(sockets)} == {"127.0.0.1"}
         (of_worker,) = client.run(sockets).values()
@@ -68,5 +68,5 @@ def test_no_page_of_a_queues_jobs_is_served_to_the_network(queue):
 @pytest.mark.parametrize("line", ["scheduler_options: [1]", "scheduler_options: x", "worker_extra_args: {a: 1}"])
 def test_an_option_of_a_queue_of_another_kind_is_named(queue, line):
     queue.write_text(f"{queue.read_text()}\n{line}\n")
-    with pytest.raises(UsageError, match=r"is a (mapping|list)"), connect.opened(f"slurm:{queue}"):
+    with pytest.raises(UsageError, match=r"is a (mapping|list)"), connect.connected(f"slurm:{queue}"):
         pass

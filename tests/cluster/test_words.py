@@ -29,13 +29,13 @@ from labgrade.spec import course, load
 def test_what_is_no_cluster_is_told(place, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.yaml").write_text("cores: 1\n")
-    with pytest.raises(UsageError, match=re.escape(said)), connect.opened(place):
+    with pytest.raises(UsageError, match=re.escape(said)), connect.connected(place):
         pass
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageError, match=r"pip install 'labgrade\[cluster\]'"), connect.opened("local:1"):
+    with pytest.raises(UsageError, match=r"pip install 'labgrade\[cluster\]'"), connect.connected("local:1"):
         pass
 
 

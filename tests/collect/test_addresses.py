@@ -107,6 +107,25 @@ def test_an_address_of_two_who_are_no_group_is_neithers(tmp_path):
     ]
 
 
+def test_who_has_only_the_link_of_a_report(tmp_path):
+    link = "https://hackmd.io/x"
+    text = (
+        f"id,group,repository,document\nann,A1,https://h/g,\nbob,A1,,{link}1\n"  # bob's link belongs to the group's
+        f"cec,B2,,{link}2\ndan,B2,,{link}2\neve,,none,{link}3\nfay,,none,{link}4\ngil,,,{link}4\nhal,,,\n"
+    )
+    found = repositories(students(tmp_path, text), "lab", {})
+    assert [(each.name, each.address, each.link, [who.id for who in each.owners]) for each in found] == [
+        ("A1", "https://h/g", f"{link}1", ["ann", "bob"]),
+        ("B2", "", f"{link}2", ["cec", "dan"]),
+        ("eve", "", f"{link}3", ["eve"]),
+        ("fay", "", f"{link}4", ["fay", "gil"]),
+        ("hal", "", "", ["hal"]),
+    ]
+    assert [each.problem[:39] for each in found] == [
+        *("", "", "", "the link of its report is that of 'gil'", "neither lab.yaml (collect.repository) n"),
+    ]
+
+
 def test_nothing_says_where(tmp_path):
     found = repositories(students(tmp_path, "id\nann\n"), "lab", {})
     assert found[0].problem.startswith("neither lab.yaml (collect.repository) nor the roster")

@@ -163,6 +163,8 @@ def test_it_is_graded_released_and_returned(collected, tmp_path):
     assert "claims to be of" in standing
     handed_in = json.loads((collected.results / "handed_in.json").read_text())
     assert sorted(handed_in) == sorted(n for n, e in collected.record()["students"].items() if e["state"] == "taken")
+    decided = ("task", "total", "--points", "5", "--reason", "looked", "--by", "prof")
+    collected.say("override", "results", "on11", *decided)
     collected.say("release", "results", "--by", "prof")
     before = {each.name: forty.refs(each) for each in collected.server.root.glob("*.git")}
     dry = collected.say("return", "results", "--dry-run")
@@ -212,7 +214,12 @@ def _check_shown(course, folder):
         words = set(re.findall(r"\w+", re.sub(r"(?s)<(style|script).*?</\1>", "", text)))
         mine = {name, *entries[name]["members"]}
         assert not (words & others) - mine - _WORDS, name
-        assert "secret" not in words  # the hidden check
+        assert not words & {"secret", "prof"}, name  # the hidden check; who decided
+        assert not any(note in text for note in entries[name]["staff"]), name
+        assert "claims to be of" not in text
+    for text in reports["on12"].split():  # whoever is wrong is not told what is right
+        assert "1234" not in text.replace(",", ""), text
+    assert "looked" in reports["on11"]  # why somebody decided
 
 
 _WORDS = {

@@ -6,6 +6,8 @@ from fractions import Fraction
 import pytest
 
 from labgrade.collect.counting import Commit, History, Seen, choose
+from labgrade.collect.forges import Push
+from labgrade.collect.pushes import REFUTED, merged
 from labgrade.review.roster import Student
 from labgrade.spec.lab import Deadline, LateRule, days_late, last_moment
 
@@ -153,3 +155,76 @@ def test_the_last_moment_of_a_day_is_that_of_the_late_rule(days):
 def test_a_long_history_takes_no_time_and_no_stack():
     commits = {f"c{n}": (-5 + n / 1000, *([f"c{n - 1}"] if n else [])) for n in range(20_000)}
     assert counted([(h, "c19999") for h in range(1, 60)], commits)[0] == "c5250"
+
+
+def pushed(*rows):
+    return [Push(at=at(hours), branch=branch, before=before, after=after) for hours, branch, before, after in rows]
+
+
+def with_pushes(fetches, commits, *pushes, deadline=LATE):
+    known = graph(**commits)
+    history, odd = merged(seen(*fetches), pushed(*pushes), "main", known)
+    found = choose(History(seen=history, graph=known), deadline, ())
+    return found and (found.commit, round((found.at - DUE) / (at(1) - DUE), 2), found.days_late), odd
+
+
+def main(*rows):
+    return [(hours, "main", before, after) for hours, before, after in rows]
+
+
+@pytest.mark.parametrize(
+    ("why", "fetches", "commits", "pushes", "right"),
+    [
+        ("as dates say", [(100, "d")], LINE, main((-5, "", "a"), (-1, "a", "b"), (2, "b", "d")), ("b", -1, 0)),
+        ("pushed later than it claims", [(9, "b")], LINE, main((-4, "", "a"), (3, "a", "b")), ("a", -4, 0)),
+        ("all of it late", [(99, "b")], LINE, main((3, "", "b")), ("b", 3, 1)),
+        ("two days late", [(99, "b")], LINE, main((30, "", "b")), ("b", 30, 2)),
+        ("a commit on the way of one push", [(9, "c")], LINE, main((-0.5, "", "b"), (3, "b", "c")), ("b", -0.5, 0)),
+        ("force-pushed away", [(9, "x")], {"a": (-5,), "x": (-4,)}, main((-3, "", "a"), (1, "a", "x")), ("a", -3, 0)),
+        ("forced in time", [(9, "x")], {"a": (-5,), "x": (-4,)}, main((-3, "", "a"), (-2, "a", "x")), ("x", -2, 0)),
+        ("a push without a record: its date", [(9, "c")], LINE, main((-4, "", "a"), (1, "b", "c")), ("b", -1, 0)),
+        ("no record at all", [(9, "b")], LINE, [], ("b", -1, 0)),
+        ("an old record of a template", [(9, "b")], LINE, main((-9, "", "t")), ("b", -1, 0)),
+        ("in the grace", [(9, "b")], LINE, main((-4, "", "a"), (0.2, "a", "b")), ("b", 0.2, 0)),
+        ("deleted in the end", [(9, None)], LINE, main((-1, "", "b"), (5, "b", "")), ("b", -1, 0)),
+        (
+            "in time on another branch, and merged late",
+            [(9, "b")],
+            LINE,
+            [(-4, "main", "", "a"), (-0.5, "dev", "a", "b"), (3, "main", "a", "b")],
+            ("b", -0.5, 0),
+        ),
+        (
+            "in time only on another branch",
+            [(9, "b")],
+            LINE,
+            [(-0.5, "dev", "", "b"), (3, "main", "", "b")],
+            ("b", -0.5, 0),
+        ),
+    ],
+)  # fmt: skip
+def test_which_commit_counts_where_pushes_are_recorded(why, fetches, commits, pushes, right):
+    assert with_pushes(fetches, commits, *pushes) == (right, ()), why
+
+
+@pytest.mark.parametrize(
+    ("why", "fetches", "pushes"),
+    [
+        ("pushed, and a fetch did not see it", [(1, "a"), (9, "b")], main((-4, "", "a"), (-1, "a", "b"))),
+        ("and there was no branch", [(-2, None), (9, "b")], main((-3, "", "b"))),
+        ("deleted, and there it is", [(1, "a"), (9, "a")], main((-4, "", "a"), (-1, "a", ""))),
+    ],
+)  # fmt: skip
+def test_a_fetch_is_believed_before_a_record(why, fetches, pushes):
+    found, odd = with_pushes(fetches, LINE, *pushes)
+    assert (found, odd) == (counted(fetches, LINE), (REFUTED,)), why
+
+
+def test_clocks_differ_a_little():
+    """A fetch that began a minute after a push, by clocks of two machines, and did not see it."""
+    found, odd = with_pushes([(-0.02, "a"), (9, "b")], LINE, *main((-4, "", "a"), (-0.03, "a", "b")))
+    assert odd == ()
+    assert found[0] == "b"  # in the grace
+    strict = Deadline(lab="lab", due=DUE, rule=LateRule(per_day=Fraction(1, 10)))
+    fetches = [(-0.001, "a"), (9, "b")]
+    assert with_pushes(fetches, LINE, *main((-4, "", "a"), (-0.002, "a", "b")), deadline=strict)[0][0] == "a"

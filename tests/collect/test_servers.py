@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 from helpers import small_course
 from helpers.git_class import ago, bare, commit, git
 from helpers.git_servers import TOKEN, http_server, ssh_server, why_no_http, why_no_ssh
 
+from labgrade.collect import mirror
 from labgrade.collect.collect import Collecting
 from labgrade.collect.mirror import Mirror
 from labgrade.collect.repositories import Patience, Repository
@@ -204,8 +206,7 @@ def test_what_is_refused_is_not_asked_again():
 def test_a_line_that_a_kill_cut_off_is_none(tmp_path, server):
     wanted = one("ann", f"{server.url}/ann.git")
     before = collect(tmp_path, wanted, access=let_in(server))["ann"]
-    mirror = Mirror(tmp_path / "mirror", wanted.address)
-    journal = mirror.path / "labgrade-fetches.jsonl"
+    journal = Mirror(tmp_path / "mirror", wanted.address).path / "labgrade-fetches.jsonl"
     journal.write_bytes(journal.read_bytes() + b'{"began": "2026-')
     assert collect(tmp_path, wanted, access=let_in(server))["ann"] == before
     lines = [line for line in journal.read_bytes().splitlines() if line.endswith(b"}")]
@@ -258,7 +259,8 @@ def test_ctrl_c_ends_what_runs_and_the_next_run_goes_on(tmp_path, server):
         connection, _ = silent.accept()  # git asks, and gets no answer
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
-        assert (process.returncode, out) == (130, "stopped; what was fetched is kept: say the same again to go on\n")
+        said = "stopped; what was fetched is kept: run the same command again to go on\n"
+        assert (process.returncode, out) == (130, said)
         connection.settimeout(10)
         while connection.recv(1000):  # the end of what it said: its process is gone
             pass
@@ -286,7 +288,7 @@ def test_two_at_once_and_another_lab_are_refused(tmp_path, server):
 def git_run_held(folder):
     from labgrade.ledger import database
 
-    return database.held(folder)
+    return database.locked_folder(folder)
 
 
 def test_an_extension_counts_without_another_fetch(tmp_path, server):
@@ -304,3 +306,31 @@ def test_an_extension_counts_without_another_fetch(tmp_path, server):
     assert course.say()[1] == 0
     entry = collected.read(course.folder / "results/collected").entries["ann"]
     assert (entry["commit"], entry["days_late"]) == (old, 0)
+
+
+def test_addresses_that_git_rewrites_are_rewritten(tmp_path, server, monkeypatch):
+    git("config", "--file", str(tmp_path / "config"), f"url.{server.url}/.insteadOf", "https://elsewhere.invalid/")
+    git_run._helper.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+        entry = collect(tmp_path, one("ann", "https://elsewhere.invalid/ann.git"), access=let_in(server))["ann"]
+    git_run._helper.cache_clear()
+    assert entry["state"] == "taken"
+
+
+@pytest.mark.parametrize("name", ["ann", "none", "gone", "../x", "closed"])
+def test_what_gits_helper_says_is_what_git_says(server, monkeypatch, name):
+    git("-c", "user.name=a", "-c", "user.email=a@b", "tag", "-a", "-m", "x", "v1", "main", at=server.root / "ann.git")
+    git("update-ref", "refs/keep/me", "main", at=server.root / "ann.git")
+    bare(server.root / "none.git")
+    server.closed.add("/closed.git")
+    said, now = [], datetime.now(UTC)
+    for helper in (git_run._helper, lambda _: ""):  # the second has git asked
+        monkeypatch.setattr(git_run, "_helper", helper)
+        try:
+            text = git_run.ls_remote(f"{server.url}/{name}.git", let_in(server), Bounds())
+            said.append(mirror._answer(text, now, now))
+        except GitError as error:
+            said.append((error.kind, str(error)))
+    assert said[0] == said[1]
+    assert (name == "ann") == ("v1" in getattr(said[0], "tags", ()))

@@ -4,6 +4,7 @@ import http.server
 import json
 import re
 import threading
+from datetime import UTC
 
 import pytest
 from helpers import small_course
@@ -11,6 +12,7 @@ from helpers.git_class import ago, bare, commit, git, now
 from helpers.git_servers import TOKEN, http_server, why_no_http
 from helpers.opened import here
 
+from labgrade import cli
 from labgrade.commands.by_git import collect as command
 from labgrade.submissions import collected, find, handed_in_at
 
@@ -114,6 +116,91 @@ def test_the_report_of_the_deadline_counts(course, pages, tmp_path):
     assert len(list((record.folder / "documents").iterdir())) == 2, first
     course.lab("  local: true\n", due=ago(hours=5))
     assert "the report was first downloaded at" in course.say()[1]
+
+
+def test_who_has_no_repository_hands_in_a_report_by_its_link(course, pages, tmp_path):
+    link = f"http://127.0.0.1:{pages.server_port}"
+    course.lab("  local: true\n", due=ago(seconds=-60))
+    course.roster(f"id,document,repository\nann,{link}/a/download,none\neve,{link}/gone,none\nfay,,none\n")
+    for _ in range(2):
+        code, out, record = course.say()
+        assert (code, {name: each["state"] for name, each in record.entries.items()}) == (
+            1, {"ann": "taken", "eve": "no report", "fay": "no address"}
+        )  # fmt: skip
+        assert "1 repository not collected: the report by its link can't be had 'eve': the server answers 404" in out
+        assert "'fay': the roster says that there is no repository, and names no report (document), either" in out
+    assert taken(record, tmp_path) == (["report.md"], "# Report\nTotal: 1234\n")
+    ann = record.entries["ann"]
+    assert (ann["by"].startswith("the download of its report at "), ann["days_late"], ann["staff"]) == (True, 0, [])
+    (moment,) = handed_in_at.moments(record.folder, ["ann"], opening=here, zone=UTC).values()
+    assert abs((now() - moment.at).total_seconds()) < 120
+
+
+def test_a_report_by_its_link_is_taken_where_the_repository_is_not(course, pages, tmp_path):
+    for name, branches in {"bob": ["main"], "dan": ["dev", "try"], "eve": ["dev", "try"]}.items():
+        repository = bare(course.root / f"{name}.git", "none")
+        for branch in branches:
+            commit(repository, {"a.py": "1"}, ago(hours=9), branch=branch)
+    course.lab("  local: true\n  branch: main\n")
+    link = f"http://127.0.0.1:{pages.server_port}"
+    rows = [f"{name},{link}/{name}/{page}" for name, page in {
+        "bob": "download", "cec": "download", "dan": "download", "eve": "gone", "fay": "download"}.items()]  # fmt: skip
+    bare(course.root / "fay.git")
+    course.roster("\n".join(["id,document", *rows]) + "\n")
+    for _ in range(2):
+        code, out, record = course.say()
+        states = {name: each["state"] for name, each in record.entries.items()}
+        assert (code, states.pop("eve"), set(states.values())) == (1, "no branch", {"taken"})
+        assert "'eve': there is no branch 'main'; there is 'dev', 'try'; the report by its link: the server" in out
+        alone = "fay: the report by its link is all that was taken in; of the repository: nothing was pushed"
+        assert out.count(alone) == 1
+        for said in ("cec: nobody let us in", "dan: there is no branch 'main'"):
+            assert re.search(f"could not be fetched this time.*{said}.*the report by its link was taken in alone", out)
+        assert "have the same commit" not in out
+    assert [taken(record, tmp_path, name)[0] for name in ("bob", "cec")] == [["a.py", "report.md"], ["report.md"]]
+    commit(bare(course.root / "cec.git"), {"b.py": "1"}, ago(hours=1))  # and now they let us in
+    assert taken(course.say()[2], tmp_path, "cec")[0] == ["b.py", "report.md"]
+
+
+def test_two_reports_of_one_group_are_named(course, pages):
+    link = f"http://127.0.0.1:{pages.server_port}"
+    commit(bare(course.root / "A1.git"), {"a.py": "1"}, ago(hours=9))
+    course.lab("  local: true\n")
+    lab = course.root.parent / "course/specs/lab/lab.yaml"
+    lab.write_text(lab.read_text().replace("{login}", "{group}"))
+    course.roster(f"id,group,document\nann,A1,{link}/a/download\nbob,A1,{link}/b/download\n")
+    assert f"the report at {link}/a/download was taken; the roster names another, {link}/b/download" in course.say()[1]
+
+
+def test_a_report_without_a_repository_is_graded_and_nothing_is_pushed(course, pages, capsys):
+    pages.text = b"# A task\nTotal: 1234\n"
+    course.lab("  local: true\n")
+    course.roster(f"id,document,repository\nann,http://127.0.0.1:{pages.server_port}/a/download,none\n")
+    course.say()
+    for words in ("grade results/collected --lab lab --out results", "release results --unfinished", "return results"):
+        capsys.readouterr()
+        assert cli.main(words.split()) == 0, capsys.readouterr()
+    assert capsys.readouterr().out == "nothing to push\nwithout a repository, so nothing is pushed: 'ann'\n"
+    assert cli.main(["export", "--results", "results", "--format", "csv"]) == 0
+    assert "ann,ann,7,7,0,7,7,0,10" in capsys.readouterr().out
+
+
+def test_when_a_report_without_a_repository_was_handed_in(course, pages):
+    course.roster(f"id,document\nann,http://127.0.0.1:{pages.server_port}/abc/download\n")
+
+    def said(due):
+        course.lab("  local: true\n", due=due)
+        lab = course.root.parent / "course/specs/lab/lab.yaml"
+        lab.write_text("".join(row for row in lab.read_text().splitlines(keepends=True) if "repository:" not in row))
+        _, out, record = course.say()
+        return record.entries["ann"], out
+
+    due = ago(minutes=30).replace(microsecond=0)
+    soon, _ = said(due)  # within the hour it is what was there at the deadline
+    assert (soon["handed_in"], soon["days_late"]) == (due.isoformat(), 0)
+    late, out = said(ago(hours=3))
+    assert (late["handed_in"], late["by"]) == (None, "")
+    assert "the report was first downloaded at" in out
 
 
 def test_several_labs_in_one_repository_share_a_mirror(course, tmp_path):

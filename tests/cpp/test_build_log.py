@@ -52,9 +52,9 @@ def test_limits_that_tools_run_into_are_told():
 
 
 def test_what_to_do():
-    assert "reaches no network" in remedy("fatal: unable to access 'https://github.com/x': Could not resolve")
+    assert "has no network access" in remedy("fatal: unable to access 'https://github.com/x': Could not resolve")
     outside = "a.cpp:1:10: fatal error: /home/me/x.h: No such file or directory"
-    assert remedy(outside).startswith("hand in the file that is included")
+    assert remedy(outside).startswith("hand in the included file, too")
     unlinked = "undefined reference to `torch::jit::load(...)'"
     assert remedy(unlinked).startswith("link LibTorch: -ltorch")
     configured = "-- Configuring done (1.2s)\n-- Build files have been written to: /x\n" + unlinked

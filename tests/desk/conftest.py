@@ -56,13 +56,13 @@ def looked(course, monkeypatch):
         data, arrays = encode(as_code(Submission(name="", folder=folder, files=tuple(files))))
         return decode(data, arrays)
 
-    monkeypatch.setattr(alike, "in_jail", direct)
+    monkeypatch.setattr(alike, "ask_reader", direct)
 
     class NoArchive:
         def open(self, *_):
             raise AssertionError
 
-    made = alike.LooksAlike(results, NoArchive(), course / "taken")
+    made = alike.AlikeSearch(results, NoArchive(), course / "taken")
     made.looked()
     made._thread.join()
     return results, made

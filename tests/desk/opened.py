@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from labgrade.answers import rendering as in_the_jail
 from labgrade.desk import access
-from labgrade.desk.alike import LooksAlike
+from labgrade.desk.alike import AlikeSearch
 from labgrade.desk.app import application
 from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
@@ -41,7 +41,7 @@ class NoPictures(Pictures):
         return HandInPictures()
 
 
-NOT_LOOKING = LooksAlike(Path("nowhere"), None, Path("nowhere"))
+NOT_LOOKING = AlikeSearch(Path("nowhere"), None, Path("nowhere"))
 NO_PICTURES = NoPictures(Path("nowhere"), None, Path("nowhere"))
 
 

@@ -11,7 +11,7 @@ from desk.written_twice import OTHER, OWN, renamed
 from labgrade.answers.rendering import as_code
 from labgrade.core.results import Submission
 from labgrade.desk import alike as looking
-from labgrade.desk.alike import LooksAlike, alike
+from labgrade.desk.alike import AlikeSearch, alike
 from labgrade.review import pseudonyms
 
 pytest.importorskip("copydetect", reason="copydetect compares; it is not installed")
@@ -92,8 +92,8 @@ def test_names_are_kept_back_there_too(looked):
 
 def test_a_reply_that_is_none_costs_only_its_hand_in(looked, monkeypatch, course):
     results, _ = looked
-    monkeypatch.setattr(looking, "in_jail", lambda *_: None)
-    made = LooksAlike(results, object.__new__(type("R", (), {"open": None})), course / "again")
+    monkeypatch.setattr(looking, "ask_reader", lambda *_: None)
+    made = AlikeSearch(results, object.__new__(type("R", (), {"open": None})), course / "again")
     made.looked()
     made._thread.join()
     assert made.looked().says == "the code of 3 is too much, or could not be read"
@@ -104,7 +104,7 @@ def test_a_hand_in_of_hundreds_of_programs_is_not_compared_with_others_one_by_on
     results, made = looked
     for number in range(100):
         (course / "handed in/s02" / f"part{number}.py").write_text(OWN)
-    again = LooksAlike(results, made._runner, course / "again")
+    again = AlikeSearch(results, made._runner, course / "again")
     again.looked()
     again._thread.join()
     assert again.looked().says == "the code of 1 is too much, or could not be read"

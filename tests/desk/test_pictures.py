@@ -39,7 +39,7 @@ def shown(course, monkeypatch):
     def direct(_runner, folder, files, ask):
         return as_pixels(Submission(name="", folder=folder, files=tuple(files)), ask.about)
 
-    monkeypatch.setattr(pictures, "in_jail", direct)
+    monkeypatch.setattr(pictures, "ask_reader", direct)
     return Pictures(results, NoArchive(), course / "taken")
 
 

@@ -14,7 +14,7 @@ from labgrade.answers.reader.asks import ask_picture
 from labgrade.answers.rendering import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
-from labgrade.desk.sanitise import Renderer, ShownPassage, in_jail, sanitised, split, with_pictures
+from labgrade.desk.sanitise import Renderer, ShownPassage, ask_reader, sanitised, split, with_pictures
 
 REPORT = (
     "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n"
@@ -89,7 +89,7 @@ def test_the_jail_renders_text_and_pictures_and_what_takes_too_long_stays_as_typ
         monkeypatch.undo()
         assert endless.startswith('<pre class="typed">![](x![](x')
         files = ("bad.png", "dot.png", "x.svg")
-        bad, pixels, drawing = (in_jail(runner, tmp_path, files, ask_picture(name)) for name in files)
+        bad, pixels, drawing = (ask_reader(runner, tmp_path, files, ask_picture(name)) for name in files)
         shown.close()
     assert isinstance(pixels, np.ndarray)
     assert (pixels.shape, pixels.dtype) == ((1, 1, 4), np.uint8)

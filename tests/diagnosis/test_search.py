@@ -19,7 +19,7 @@ from labgrade.commands import counterexample as command
 from labgrade.core import student_view
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, SubjectSpec
 from labgrade.diagnosis import as_code, counterexample, families
 from labgrade.diagnosis import search as engine
@@ -196,7 +196,7 @@ def test_what_one_run_drew_the_next_takes_in_and_tries_the_same(tmp_path, monkey
     monkeypatch.setattr(engine, "_hypothesis", None)
     counterexample.know_subjects(plan, kept)
     assert engine.subjects(plan) == drawn
-    assert list(map(plain_subject, engine.subjects(plan))) == list(map(plain_subject, drawn))
+    assert list(map(as_plain, engine.subjects(plan))) == list(map(as_plain, drawn))
     assert all(each.passing for each in engine.subjects(plan))
 
 

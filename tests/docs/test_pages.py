@@ -86,6 +86,7 @@ def run(command, folder):
         **os.environ,
         "COLUMNS": "80",
         "NO_COLOR": "1",
+        "LABGRADE": str(ROOT),
         "PATH": f"{commands_at()}:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     done = subprocess.run(

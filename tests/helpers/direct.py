@@ -9,7 +9,7 @@ from helpers.handed_in import read
 from labgrade.answers.reader.reader import Reader
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.core.task import Counterexample
 from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
@@ -69,7 +69,7 @@ class DirectOracle:
     def file(self, subject):
         path = self.folder / f"{abs(hash(repr(subject)))}.onnx"
         if not path.is_file():
-            onnx_export.make(path, plain_subject(subject))
+            onnx_export.make(path, as_plain(subject))
         return path
 
     def close(self):
@@ -118,7 +118,7 @@ class DirectRunner:
 
 
 def a_subject(subject):
-    plain = plain_subject(subject)
+    plain = as_plain(subject)
     return models.Subject(**{**plain, "shape": tuple(plain["shape"])})
 
 

@@ -38,6 +38,10 @@ def on_time(repo):
     return {"mine": work(repo, 3)}
 
 
+def on_time_and_wrong(repo):
+    return {"mine": work(repo, 3, WRONG)}
+
+
 def goes_on(repo):
     return {"later": work(repo, 0, WRONG)}
 
@@ -132,7 +136,8 @@ def late_only(repo):
 
 TWO_DAYS = {"extension lab": "2 days"}
 CLASS = [
-    *(Who(f"on{n:02}", "mine", "pushed in time, and nothing since", on_time) for n in range(13)),
+    *(Who(f"on{n:02}", "mine", "pushed in time, and nothing since", on_time) for n in range(12)),
+    Who("on12", "mine", "pushed in time, and wrong", on_time_and_wrong),
     *(Who(f"more{n}", "mine", "went on after the deadline: the last in time counts", on_time, goes_on,
           staff=("1 later commit does not count",)) for n in range(3)),
     *(Who(f"late{n}", "late", "pushed nothing in time: one day late", None, late_only, late=1) for n in range(2)),

@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -184,3 +185,21 @@ def _wait_for(port, process, log):
         time.sleep(0.1)
     message = f"sshd did not start: {log.read_text()}"
     raise RuntimeError(message)
+
+
+def main():
+    """Serve the bare repositories of a folder for an hour: `python tests/helpers/git_servers.py FOLDER TOKEN`.
+
+    The address is written to FOLDER.url.
+    """
+    folder = Path(sys.argv[1])
+    if why := why_no_http():
+        sys.exit(why)
+    with http_server(folder, secret=sys.argv[2]) as server:
+        folder.with_suffix(".url").write_text(server.url)
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main()

@@ -52,7 +52,7 @@ def _write(folder, report):
                             at=rows.now(),
                             plain=serialise.plain(check),
                         )
-                        rows.stand(ledger, each.name, (task.lab, task.id, check.id), standing, run)
+                        rows.write_standing(ledger, each.name, (task.lab, task.id, check.id), standing, run)
         rows.end(ledger, run, report.notes)
     moments = {each.name: {"at": each.handed_in, "by": each.handed_in_by, "remarks": []} for each in report.submissions}
     (folder / handed_in_times.FILE).write_text(json.dumps(moments))

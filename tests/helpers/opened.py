@@ -10,11 +10,11 @@ from labgrade.submissions.archive_records import OPENED
 
 def here(kind, source, take, arguments):
     if kind == "repository":
-        take(io.BytesIO(b"".join(git_reader.tell(arguments, source))))
+        take(io.BytesIO(b"".join(git_reader.write_records(arguments, source))))
         return ""
     with tempfile.TemporaryDirectory() as name:
         Path(name, OPENED).symlink_to(source.absolute())
-        take(_Stream(archive_reader.tell(arguments, Path(name))))
+        take(_Stream(archive_reader.write_records(arguments, Path(name))))
     return ""
 
 

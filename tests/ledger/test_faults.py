@@ -144,7 +144,7 @@ def test_ctrl_c_keeps_what_was_graded_and_leaves_no_copies(big, tmp_path, monkey
         os.killpg(running.pid, each)
     _, said = running.communicate(timeout=300)
     assert running.returncode == 130
-    assert "stopped; what was graded is kept: say the same again to go on" in said
+    assert "stopped; what was graded is kept: run the same command again to go on" in said
     assert "Traceback" not in said
     assert list(scratch.iterdir()) == []
     kept = big.outcomes()
@@ -160,12 +160,12 @@ def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert read.report_of(big.results).notes[-1:] == (read.NOT_ENDED,)
-    assert "note: │ a run has not come to its end" in big.said("standing").stdout
+    assert "note: │ a run did not finish" in big.said("standing").stdout
     exported = big.said("export", "--results", "results", "--format", "csv")
     rows_of = list(csv.DictReader(exported.stdout.splitlines()))
     assert [row["points"] for row in rows_of] == ["10"] * SIZE
     assert [row["student"] for row in rows_of if row["pending"] == "5"]  # whom it did not reach
-    assert "not final: a run has not come to its end" in exported.stderr
+    assert "not final: a run did not finish" in exported.stderr
     assert all(each.handed_in for each in handed_in_times.noted(read.report_of(big.results), big.results).submissions)
     refused = big.said("release", "--student", "s002", "--by", "ta")
     assert refused.returncode == 2
@@ -194,7 +194,7 @@ def test_a_full_disk_ends_the_run_in_words_and_loses_nothing(big):
     limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))  # noqa: E731
     done = big.cli("grade", "handed in", "--jobs", "2", preexec_fn=limited)
     assert done.returncode == 2
-    assert "make room on that disk, and say the same again; what was graded so far is kept" in done.stderr
+    assert "make room on that disk, then run the same command again; what was graded so far is kept" in done.stderr
     assert "Traceback" not in done.stderr
     kept = big.outcomes()
     assert kept
@@ -301,9 +301,13 @@ def test_two_graders_at_once(big):
 
 
 def test_a_folder_is_free_again_when_its_holder_is_gone(tmp_path):
-    with database.held(tmp_path), pytest.raises(UsageError, match=f"process {os.getpid()} on"), database.held(tmp_path):
+    with (
+        database.locked_folder(tmp_path),
+        pytest.raises(UsageError, match=f"process {os.getpid()} on"),
+        database.locked_folder(tmp_path),
+    ):
         pass
-    with database.held(tmp_path):
+    with database.locked_folder(tmp_path):
         pass
 
 
@@ -390,11 +394,11 @@ def test_results_that_can_not_be_written_are_refused_before_anything_is_done(roo
 def test_the_machine_that_grades_is_named(tmp_path, monkeypatch):
     """Where a disk shares its locks between machines."""
     monkeypatch.setattr(database.socket, "gethostname", lambda: "lab-7")
-    with database.held(tmp_path):
+    with database.locked_folder(tmp_path):
         monkeypatch.setattr(database.socket, "gethostname", lambda: "lab-8")
         with (
             pytest.raises(UsageError, match=rf"process {os.getpid()} on lab-7 is grading into"),
-            database.held(tmp_path),
+            database.locked_folder(tmp_path),
         ):
             pass
 
@@ -405,8 +409,8 @@ def test_a_disk_that_locks_no_files_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr("fcntl.flock", no_locks)
     with (
-        pytest.raises(UsageError, match=r"lies on a disk that locks no files \(no locks available\)"),
-        database.held(tmp_path),
+        pytest.raises(UsageError, match=r"lies on a disk without file locks \(no locks available\)"),
+        database.locked_folder(tmp_path),
     ):
         pass
 

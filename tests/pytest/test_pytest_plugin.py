@@ -173,7 +173,7 @@ def test_what_an_interrupted_run_did_not_reach_is_pending(course, how):
             file.write("def pytest_runtest_makereport(item, call):\n    raise KeyboardInterrupt\n")
     done, report, found = checks(course, "--submission=all", "--results=kept", *(["-x"] if how == "-x" else []))
     assert {who for who, _ in found} == set(small_course.SUBMISSIONS)
-    assert [note for note in report["notes"] if "a run has not come to its end" in note]
+    assert [note for note in report["notes"] if "a run did not finish" in note]
     assert all(who["points"] == 10 for who in report["submissions"])
     last = report["submissions"][-1]
     assert {check["outcome"] for task in last["tasks"] for check in task["checks"]} == {"FAULT"}, done.stdout

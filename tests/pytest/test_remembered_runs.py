@@ -1,5 +1,6 @@
 """What pytest remembers: the same command tells again what nothing changed, and no verdict of something else."""
 
+import os
 import re
 import sqlite3
 import sys
@@ -10,7 +11,7 @@ from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run
 
 from labgrade.cli import main
-from labgrade.ledger import depends
+from labgrade.ledger import depends, read
 
 pytestmark = pytest.mark.slow
 
@@ -89,6 +90,37 @@ def test_what_changed_is_judged_anew_and_what_did_not_is_not(course, path, text,
     assert remembered(course, "--fresh")[1] == said
 
 
+READS = """
+from pathlib import Path
+
+def size(subject, *, times: int = 1) -> int:
+    'A size.'
+    return int((Path(__file__).parent / "sizes/own.txt").read_text()) * times
+"""
+
+
+def test_a_file_that_a_quantity_reads_is_judged_by_as_it_is_now(course, monkeypatch, capsys):
+    monkeypatch.chdir(course)
+    for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    (course / "reference/own.py").write_text(READS)
+    (course / "reference/sizes").mkdir()
+    data = course / "reference/sizes/own.txt"
+
+    def graded(out):
+        assert main(["grade", "submissions", "--out", out, "--jobs", "1"]) in (0, 1)
+        found = read.report_of(course / out).submissions
+        return next(str(who.tasks[0].checks[0].verdict.outcome) for who in found if who.name == "right")
+
+    data.write_text("1234")
+    assert graded("one") == "CORRECT"
+    assert "INCORRECT" not in remembered(course)[1]
+    data.write_text("1235")
+    assert (graded("one"), graded("two")) == ("INCORRECT", "INCORRECT")
+    assert "'reference/sizes/own.txt' changed" in capsys.readouterr().out
+    assert "INCORRECT" in remembered(course)[1]
+
+
 def test_what_one_door_judged_the_other_remembers(course, monkeypatch, capsys):
     monkeypatch.chdir(course)
     for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
@@ -116,6 +148,27 @@ def test_a_verdict_of_another_installation_is_not_told_for_ours(course, monkeypa
     elsewhere = SimpleNamespace(executable="/elsewhere/python", stdlib_module_names=sys.stdlib_module_names)
     monkeypatch.setattr(depends, "sys", elsewhere)
     assert not says_nothing_ran("three")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_what_is_remembered_of_students_is_nobody_elses_to_read(course):
+    remembered(course)
+    files = [path for path in (course / "cache").rglob("*") if path.is_file() and path.name.startswith("verdicts")]
+    assert {path.stat().st_mode & 0o077 for path in [*files, *runs(course)]} == {0}
+
+
+def test_settings_that_were_changed_within_their_time_and_size_are_others(course):
+    """As `cp -p` leaves them. A clock that is set back does the same."""
+    file = course / "conftest.py"
+    file.write_text(file.read_text() + "# a\n")
+    assert remembered(course)[0] == 0
+    before, state = runs(course)[0].read_bytes(), file.stat()
+    assert remembered(course)[0] == 3
+    assert runs(course)[0].read_bytes() == before
+    file.write_text(file.read_text().replace("# a", "# b"))
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    remembered(course)
+    assert runs(course)[0].read_bytes() != before
 
 
 def test_a_fault_is_never_remembered(tmp_path):

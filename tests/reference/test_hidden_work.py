@@ -293,7 +293,7 @@ def test_a_first_dimension_that_is_no_batch_is_refused(case):
     make, shapes = UNTOLD[case]
     subject = Generated(make(), *map(torch.randn, shapes))
     assert macs(subject) > 0
-    with pytest.raises(UncountableError, match=r"which dimension of .* is the batch can't be told"):
+    with pytest.raises(UncountableError, match=r"which dimension of .* is the batch can't be determined"):
         macs(subject, per="sample")
 
 

@@ -7,7 +7,7 @@ import torch
 from helpers.soak import sampled
 from torch import nn
 
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.diagnosis import small_networks
 from labgrade.subjects import models, networks, onnx_small
 from reference import attention_slips, buffer_slips, layer_slips, slips
@@ -323,7 +323,7 @@ def test_products_of_slips_that_do_the_same_are_added_up_once():
 def test_changes_that_change_nothing_are_left_out_and_nothing_else_comes_of_it(place):
     """Each pair of slips of sizes, as it is remembered and as it is traced with every change made."""
     each = list(small_networks.networks(attention=True))[place]
-    subject = models.Subject(**plain_subject(each.subject))
+    subject = models.Subject(**as_plain(each.subject))
     sizes = {name: slip.change for name, slip in counts.LIBRARY.items() if slip.of == SIZE}
     for names in combinations(sizes, 2):
         changes = [sizes[name] for name in names]

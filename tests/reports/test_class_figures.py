@@ -34,19 +34,19 @@ def test_who_is_without_a_point_is_told_by_the_reason_that_costs_most():
             student("bonus", MISSING, bonus=True),
         )
     )
-    first, second = figures.zeros(report)
+    first, second = figures.without_points(report)
     assert (first.names, first.what) == (("none", "too"), "nothing called total")
     assert (second.names, second.what, second.place[2]) == (("tried",), "CRASHED: KeyError: 'x' (6 points)", "c1")
 
 
 def test_one_cause_of_many_checks_is_told_with_all_that_it_costs():
     blank = incorrect("answers.yaml can't be read: line 3 begins with a blank\nthe line")
-    (cause,) = figures.zeros(Report(submissions=(student("ann", incorrect("no"), blank, blank, points=20),)))
+    (cause,) = figures.without_points(Report(submissions=(student("ann", incorrect("no"), blank, blank, points=20),)))
     assert cause.what == "INCORRECT: answers.yaml can't be read: line 3 begins with a blank (43 points)"
 
 
 def test_who_has_any_point_is_not_among_them():
-    assert figures.zeros(Report(submissions=(student("a", correct(), incorrect("no")),))) == []
+    assert figures.without_points(Report(submissions=(student("a", correct(), incorrect("no")),))) == []
 
 
 def test_a_mistake_that_goes_through_tasks_is_one_cause():

@@ -33,7 +33,7 @@ def shares(*rows):
 
 def test_pass_rates_leave_out_what_waits():
     report = class_of([correct()], [incorrect("x")], [without_value(Outcome.MANUAL, "")], [partial(Fraction(1, 2), "")])
-    (found,) = figures.of_checks(report)
+    (found,) = figures.check_figures(report)
     assert (found.settled, found.right, found.credit) == (3, pytest.approx(1 / 3), pytest.approx(0.5))
     assert found.item_rest is None
     assert found.upper_lower is None
@@ -43,7 +43,7 @@ def test_what_lies_there_in_place_of_what_is_missing_is_the_cause_of_no_points()
     named = replace(without_value(Outcome.MISSING, "no answer was found"), suggestions=("name it 'out.txt'",))
     absent = replace(without_value(Outcome.MISSING, "nothing was handed in"), looked_for=("out.txt",))
     empty = without_value(Outcome.MISSING, "the folder is empty")
-    found = figures.zeros(class_of([absent, absent, named], [absent, absent], [empty]))
+    found = figures.without_points(class_of([absent, absent, named], [absent, absent], [empty]))
     looking = "nothing was handed in of what is looked for: see what else lies in the folder"
     assert [each.what for each in found] == ["name it 'out.txt'", looking, "the folder is empty"]
 
@@ -52,7 +52,7 @@ def test_item_rest_is_the_correlation_with_all_other_checks():
     random = np.random.default_rng(7)
     table = random.integers(0, 2, (40, 5))
     table[:, 1] = table[:, 0]
-    found = figures.of_checks(shares(*table.tolist()))
+    found = figures.check_figures(shares(*table.tolist()))
     for place, each in enumerate(found):
         rest = np.delete(table, place, axis=1).sum(axis=1)
         assert each.item_rest == pytest.approx(np.corrcoef(table[:, place], rest)[0, 1])
@@ -67,12 +67,12 @@ def test_upper_and_lower_are_27_percent():
 
 def test_a_check_that_the_better_fail_is_doubtful():
     rows = [[place % 2, place % 2, place % 2, 1 - place % 2] for place in range(20)]
-    found = figures.of_checks(shares(*rows))
-    assert [figures.doubtful(each) for each in found] == [False, False, False, True]
+    found = figures.check_figures(shares(*rows))
+    assert [figures.discriminates_badly(each) for each in found] == [False, False, False, True]
 
 
 def test_what_all_have_separates_nothing():
-    (_, second) = figures.of_checks(shares(*([place % 2, 1] for place in range(12))))
+    (_, second) = figures.check_figures(shares(*([place % 2, 1] for place in range(12))))
     assert second.item_rest is None
 
 

@@ -97,14 +97,14 @@ def test_a_class_is_drawn_with_all_points_the_spread_of_tasks_and_mistakes():
 
 
 def test_a_task_has_a_page_of_a_hand_in_or_of_the_class():
-    one = pictures.page_of(reported(graded(plot=ROOFS)), "1-1-task")
+    one = class_pictures.page_of(reported(graded(plot=ROOFS)), "1-1-task")
     assert "1-1-task: ann" in one
     assert one.count("<svg") == 1
-    assert pictures.page_of(reported(graded(plot=ROOFS), who=("ann", "bob")), "1-1-task").count("<svg") == 2
+    assert class_pictures.page_of(reported(graded(plot=ROOFS), who=("ann", "bob")), "1-1-task").count("<svg") == 2
     right = replace(graded(), verdict=correct())
-    assert "Nothing of this task is drawn" in pictures.page_of(reported(right), "1-1-task")
+    assert "Nothing of this task is drawn" in class_pictures.page_of(reported(right), "1-1-task")
 
 
 def test_points_above_a_roof_are_those_that_no_machine_attains():
-    assert planes.above(ROOFS, planes.points_of(ROOFS)) == [1]
-    assert planes.above(RUNS, planes.points_of(RUNS)) == []
+    assert planes.above_roof(ROOFS, planes.points_of(ROOFS)) == [1]
+    assert planes.above_roof(RUNS, planes.points_of(RUNS)) == []

@@ -106,7 +106,7 @@ def test_rows_are_never_changed(tmp_path):
 
 def test_it_is_write_ahead_and_reads_go_on_while_somebody_writes(tmp_path):
     put(tmp_path, ruling())
-    with database.deciding(tmp_path) as ledger:
+    with database.decision_transaction(tmp_path) as ledger:
         assert ledger.rows("PRAGMA journal_mode") == [("wal",)]
         assert decisions.read(tmp_path).places == (ANN,)
 
@@ -114,7 +114,7 @@ def test_it_is_write_ahead_and_reads_go_on_while_somebody_writes(tmp_path):
 def test_another_writer_is_waited_for_and_then_named(tmp_path, monkeypatch):
     put(tmp_path, ruling())
     monkeypatch.setattr(database, "WAIT_SECONDS", 0.05)
-    with database.deciding(tmp_path), pytest.raises(UsageError, match="is locked by another program"):
+    with database.decision_transaction(tmp_path), pytest.raises(UsageError, match="is locked by another program"):
         put(tmp_path, ruling(BOB))
     put(tmp_path, ruling(BOB))
     assert decisions.read(tmp_path).places == (ANN, BOB)
@@ -136,9 +136,10 @@ def test_a_failure_within_keeps_nothing(tmp_path):
     put(tmp_path, ruling())
 
     def fail():
-        with database.deciding(tmp_path) as ledger:
-            columns = "submission, by, at, reason, hidden_too, final, digest, published"
-            ledger.write(f"INSERT INTO releases ({columns}) VALUES ('a', 'b', 'c', 'd', 0, '1', 'e', 'f')")  # noqa: S608
+        with database.decision_transaction(tmp_path) as ledger:
+            columns = "submission, by, at, reason, hidden_too, final, digest, view, published"
+            values = "'a', 'b', 'c', 'd', 0, '1', 'e', 'f', 'g'"
+            ledger.write(f"INSERT INTO releases ({columns}) VALUES ({values})")  # noqa: S608
             raise KeyError
 
     with pytest.raises(KeyError):

@@ -9,7 +9,7 @@ from fractions import Fraction
 from helpers.class_sample import CLASS, graded, report, student, submission
 
 from labgrade.reports.summary import left_out
-from labgrade.review.groups import drawn_as, grouped, stranger
+from labgrade.review.groups import drawn_as, grouped, unknown_name_warning
 from labgrade.review.late import with_late
 from labgrade.review.roster import Roster, Student
 from labgrade.spec.lab import Deadline, LateRule
@@ -174,7 +174,7 @@ def test_of_what_is_called_by_the_group_the_latest_moment_of_its_members_holds()
 
 
 def test_a_name_that_the_roster_has_not_is_warned_of():
-    assert stranger(ROSTER, "王小明") == stranger(Roster(), "nosuch") == ""
-    assert stranger(ROSTER, "nosuch") == "warning: 'nosuch' is nobody of the roster"
+    assert unknown_name_warning(ROSTER, "王小明") == unknown_name_warning(Roster(), "nosuch") == ""
+    assert unknown_name_warning(ROSTER, "nosuch") == "warning: 'nosuch' is nobody of the roster"
     student = ROSTER.students[0]
-    assert f"did you mean '{student.id}'?" in stranger(ROSTER, f"{student.id}x")
+    assert f"did you mean '{student.id}'?" in unknown_name_warning(ROSTER, f"{student.id}x")

@@ -15,7 +15,7 @@ from labgrade.reports import json as as_json
 from labgrade.reports import markdown, summary
 from labgrade.reports.html import student
 from labgrade.review import releases
-from labgrade.review.results import told_of
+from labgrade.review.results import with_hidden_points
 from labgrade.verdict import partial
 
 LATE = (
@@ -37,7 +37,7 @@ def settled():
 
 
 def of_lab(submission, *, secret=False):
-    return told_of(report(submission), {"lab2"} if secret else ()).submissions[0]
+    return with_hidden_points(report(submission), {"lab2"} if secret else ()).submissions[0]
 
 
 @pytest.mark.parametrize("hidden_too", [False, True])

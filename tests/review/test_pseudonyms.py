@@ -126,10 +126,10 @@ def test_the_key_is_the_owner_s_alone_and_made_once(tmp_path):
     assert len(key) == 32
     assert pseudonyms.make_key(tmp_path) == pseudonyms.key_of(tmp_path) == key
     assert stat.S_IMODE((tmp_path / pseudonyms.FILE).stat().st_mode) == 0o600
-    pseudonyms.put_aside(tmp_path)
+    pseudonyms.show_names(tmp_path)
     assert pseudonyms.key_of(tmp_path) is None
     assert pseudonyms.make_key(tmp_path) == key
-    pseudonyms.put_aside(tmp_path / "nowhere")
+    pseudonyms.show_names(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(("text", "says"), [("xyz", "can't be read"), ("ab" * 31, "is no key"), ("é", "can't be read")])

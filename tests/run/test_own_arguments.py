@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers import own_course
 
-from labgrade.authoring.task_trial import full_points
+from labgrade.authoring.task_trial import points_exemplar_lacks
 from labgrade.core.results import TaskReport
 from labgrade.judging.graded_items import Judged, graded_so_far
 from labgrade.judging.items import items
@@ -176,7 +176,7 @@ def test_an_exemplar_that_waits_for_a_person_without_a_rubric_is_none(graded):
     checks = (graded_so_far(item, Judged(verdict=verdict)),)
     report = TaskReport(lab="lab", id="word", title="", points=task.points, checks=checks)
 
-    assert len(list(full_points(report, task))) == 1
+    assert len(list(points_exemplar_lacks(report, task))) == 1
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_the_lines_name_the_tier_and_each_missing_layer_with_its_remedy(monkeypa
     switch.write_text("0\n")
     monkeypatch.setattr(protection, "_SWITCHES", ((str(switch), "0", "sudo sysctl user.max_user_namespaces=10000"),))
     state = {"layers": [*(ALL - {NAMESPACES})], "missing": {NAMESPACES: "unshare: No space left on device"}}
-    assert protection.found(state).lines == (
+    assert protection.detect(state).lines == (
         "protection: tier C, landlock and seccomp around each job; names and sizes of the machine's files can be seen",
         "missing: namespaces (unshare: No space left on device); sudo sysctl user.max_user_namespaces=10000",
     )
@@ -48,10 +48,10 @@ def test_the_lines_name_the_tier_and_each_missing_layer_with_its_remedy(monkeypa
 
 def test_jobs_that_share_a_user_are_told_of_with_what_to_do():
     state = {"layers": [*ALL], "missing": {USERS: "there is no newuidmap"}}
-    _, line = protection.found(state).lines
+    _, line = protection.detect(state).lines
     assert line.startswith("shared: students' jobs have one user id, so that one may use up pipes")
     assert line.endswith("(there is no newuidmap); " + protection.remedy(USERS, ""))
-    assert protection.found({"layers": [*ALL, USERS], "missing": {}}).lines[1:] == ()
+    assert protection.detect({"layers": [*ALL, USERS], "missing": {}}).lines[1:] == ()
 
 
 @pytest.mark.parametrize(

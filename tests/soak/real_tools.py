@@ -44,10 +44,6 @@ VERSIONS = {
     "torchlens": ("torchlens", "2.36.1"),
     "calflops": ("calflops", "0.3.2"),
     "flops-profiler": ("flops-profiler", "0.1.2"),
-    "flopco": ("flopco-pytorch", "0.1.4"),
-    "flopth": ("flopth", "0.1.6"),
-    "flopsmeter": ("flopsmeter", "0.1.0"),
-    "pthflops": ("pthflops", "0.4.2"),
     "torch_flops": ("torch-flops", "0.4.1"),
     "torch": ("torch", "2."),
 }
@@ -214,40 +210,6 @@ def _get_model_profile(network: Any, x: torch.Tensor) -> Printed:
     return {FLOPS: flops, MACS: macs}
 
 
-def _flopco(network: Any, x: torch.Tensor) -> Printed:
-    from flopco import FlopCo
-
-    found = FlopCo(network, custom_tensor=[x], device="cpu")
-    return {FLOPS: found.total_flops, MACS: found.total_macs, PARAMETERS: found.total_params}
-
-
-def _flopth(network: Any, x: torch.Tensor) -> Printed:
-    from flopth import flopth
-
-    kinds = {type(each) for each in network.modules()}
-    try:
-        return {MACS: flopth(network, inputs=(x,), bare_number=True)[0]}
-    finally:  # it gives classes a call of their own, and leaves it there
-        for kind in kinds:
-            if "__call__" in vars(kind):
-                del kind.__call__
-
-
-def _flopsmeter(network: Any, x: torch.Tensor) -> Printed:
-    from flopsmeter.flopsmeter import Complexity_Calculator
-
-    found = Complexity_Calculator(model=network, dummy=tuple(x.shape[1:]), device=torch.device("cpu"))
-    with torch.no_grad():
-        network(x[:1])
-    return {FLOPS: found.flops}
-
-
-def _pthflops(network: Any, x: torch.Tensor) -> Printed:
-    from pthflops.ops_fx import count_ops_fx
-
-    return {MACS: count_ops_fx(network, x, print_readable=False, verbose=False)[0]}
-
-
 def _torch_flops(network: Any, x: torch.Tensor) -> Printed:
     from torch_flops import TorchFLOPsByFX
 
@@ -302,10 +264,6 @@ TOOLS: dict[str, tuple[str, Callable[[Any, torch.Tensor], Printed]]] = {
     "calflops": ("calflops", _calflops),
     "flops-profiler": ("flops-profiler", _flops_profiler),
     "flops-profiler's get_model_profile": ("flops-profiler", _get_model_profile),
-    "flopco": ("flopco", _flopco),
-    "flopth": ("flopth", _flopth),
-    "flopsmeter": ("flopsmeter", _flopsmeter),
-    "pthflops": ("pthflops", _pthflops),
     "torch_flops": ("torch_flops", _torch_flops),
     "torch.profiler with with_flops=True": ("torch", _profiler),
     "torch.utils.flop_counter": ("torch", _flop_counter),

@@ -3,7 +3,7 @@
 import pytest
 from helpers import own_course
 
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.core.task import InputSpec
 from labgrade.judging.items import fresh_subject, items
 from labgrade.spec import course, load
@@ -108,19 +108,19 @@ def about(tmp_path_factory):
 def test_inputs_are_drawn_as_they_are_described(about):
     task = load.read(about / "specs/lab/two.yaml", course.find(about))
     assert task.subject.input == InputSpec(shape=(2, 5), fill="tokens", below=50, dtype="int64")
-    ids, scale = Subject(**plain_subject(task.subject)).with_weights()[1]
+    ids, scale = Subject(**as_plain(task.subject)).with_weights()[1]
     assert str(ids.dtype) == "torch.int64"
     assert 0 <= ids.min() <= ids.max() < 50
     assert len(ids.unique()) > 3
     assert scale.shape == (2, 5, 1)
-    assert [each.is_meta for each in Subject(**plain_subject(task.subject)).on_meta()[1]] == [True, True]
+    assert [each.is_meta for each in Subject(**as_plain(task.subject)).on_meta()[1]] == [True, True]
 
 
 def test_a_second_draw_changes_each(about):
     task = load.read(about / "specs/lab/two.yaml", course.find(about))
     (item,) = [each for each in items(task) if each.id == "out"]
     other = fresh_subject(task, item, b"key")
-    first, second = Subject(**plain_subject(task.subject)), Subject(**plain_subject(other))
+    first, second = Subject(**as_plain(task.subject)), Subject(**as_plain(other))
     assert all((a != b).any() for a, b in zip(first.with_weights()[1], second.with_weights()[1], strict=True))
 
 

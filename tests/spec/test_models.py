@@ -6,7 +6,7 @@ import pytest
 from helpers import own_course
 
 from labgrade.cli import main
-from labgrade.core.serialise import plain_subject
+from labgrade.core.subject import as_plain
 from labgrade.spec import course, load
 from labgrade.subjects.course_networks import builder
 from labgrade.subjects.models import Subject
@@ -116,7 +116,7 @@ def spec_of(about, text):
 
 def test_a_networks_source_travels_with_the_subject(about):
     task = load.read(about / "specs/lab/own.yaml", course.find(about))
-    plain = json.loads(json.dumps(plain_subject(task.subject)))
+    plain = json.loads(json.dumps(as_plain(task.subject)))
     assert plain["code"] == {"nets.py": NETS, "_blocks.py": BLOCKS}
     (about / "models/_blocks.py").unlink()
     module, x = Subject(**plain).with_weights()
@@ -130,7 +130,7 @@ def test_its_source_is_found_by_what_compiles_it(about):
     import torch
 
     task = load.read(about / "specs/lab/own.yaml", course.find(about))
-    module, _ = Subject(**plain_subject(task.subject)).with_weights()
+    module, _ = Subject(**as_plain(task.subject)).with_weights()
     assert torch.jit.script(module)(-torch.ones(2, 4)).shape == (2, 4)
 
 

@@ -125,6 +125,36 @@ def test_the_digest_follows_what_the_file_imports_and_nothing_else(folder):
     assert digest() != with_package
 
 
+@pytest.mark.parametrize(
+    ("source", "reads"),
+    [
+        ("open('reference/table.csv')", True),
+        ("Path(__file__).with_suffix('.csv')", True),
+        ("importlib.resources.files(__spec__.parent)", True),
+        ("from ._private import Cost", False),
+        ("from ._reader import rows", True),
+        ("open(artifact)", False),
+    ],
+)
+def test_the_digest_follows_data_that_the_file_may_read(folder, source, reads):
+    def digest():
+        return registry.read("quantity", (folder,)).get("area").source_digest()
+
+    (folder / "a.py").write_text((folder / "a.py").read_text() + f"\n{source}\n")
+    (folder / "_reader.py").write_text("HERE = __file__\n")
+    (folder / "data").mkdir()
+    for name in ("table.csv", "data/more.npz"):
+        before = digest()
+        (folder / name).write_text("1")
+        assert (digest() != before) == reads
+        after = digest()
+        (folder / name).write_text("2")
+        assert (digest() != after) == reads
+    before = digest()
+    (folder / ".table.csv.swp").write_text("1")  # an editor's
+    assert digest() == before
+
+
 def test_reading_the_real_registries_imports_no_torch():
     code = (
         "import sys; from labgrade.spec import course; c = course.find(); "

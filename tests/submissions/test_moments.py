@@ -20,7 +20,7 @@ from helpers import warm
 from helpers.opened import here
 
 from labgrade.submissions import handed_in_at
-from labgrade.submissions.git import Around, Commit, own
+from labgrade.submissions.git import Commit, RepositoryAround, commit_of_submission
 from labgrade.submissions.handed_in_at import GRADESCOPE, UNSURE, moment, moments
 
 TAIPEI = timezone(timedelta(hours=8))
@@ -280,29 +280,31 @@ def test_the_committer_s_date_of_the_last_commit_counts(repository, opening):
     (told,) = found(repository.parent, "ann").values()
     assert (told.at, told.by) == (NOON, "its last commit")
     run_git(repository, "commit", "-q", "--amend", "--no-edit", at=NOON + timedelta(hours=2))
-    assert own(repository, opening).at == NOON + timedelta(hours=2)  # though the author's date is what it was
+    assert commit_of_submission(repository, opening).at == NOON + timedelta(
+        hours=2
+    )  # though the author's date is what it was
 
 
 @git
 def test_a_commit_that_changes_nothing_is_none(repository, opening):
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "empty", at=NOON + timedelta(hours=2))
-    assert own(repository, opening).at == NOON
+    assert commit_of_submission(repository, opening).at == NOON
 
 
 @git
 def test_packed_and_detached_repositories_are_read(repository, opening):
     run_git(repository, "gc", "-q")
     run_git(repository, "pack-refs", "--all")
-    assert own(repository, opening).at == NOON
+    assert commit_of_submission(repository, opening).at == NOON
     run_git(repository, "checkout", "-q", "--detach")
-    assert own(repository, opening).at == NOON
+    assert commit_of_submission(repository, opening).at == NOON
 
 
 @git
 def test_a_shallow_clone_is_read(repository, tmp_path, opening):
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "empty", at=NOON + timedelta(hours=2))
     run_git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", "shallow")
-    assert own(tmp_path / "shallow", opening).at == NOON + timedelta(hours=2)  # all that it has
+    assert commit_of_submission(tmp_path / "shallow", opening).at == NOON + timedelta(hours=2)  # all that it has
 
 
 @git
@@ -321,7 +323,7 @@ def test_a_student_s_configuration_runs_nothing(repository, tmp_path, opening):
         run_git(repository, "config", key, str(trap))
     run_git(repository, "config", "log.showSignature", "true")
     run_git(repository, "config", "core.repositoryFormatVersion", "7")  # which git itself would refuse
-    assert own(repository, opening).at == NOON
+    assert commit_of_submission(repository, opening).at == NOON
     assert not (tmp_path / "sprung").exists()
 
 
@@ -352,7 +354,7 @@ def huge_commit(repository, size):
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no jail")
 def test_a_commit_that_inflates_to_more_than_memory_tells_why(repository, runner):
     huge_commit(repository, 8 << 20)
-    assert own(repository, runner.open) == Commit(datetime.fromtimestamp(1_800_000_000, UTC))
+    assert commit_of_submission(repository, runner.open) == Commit(datetime.fromtimestamp(1_800_000_000, UTC))
     huge_commit(repository, 600 << 20)
     (told,) = moments(repository.parent, ["ann"], opening=runner.open, zone=TAIPEI, now=NOW).values()
     assert told.by.startswith("the time of its newest file")
@@ -365,22 +367,22 @@ def test_a_link_for_a_repository_is_not_followed(repository, tmp_path, opening):
     other = tmp_path / "all/eve"
     write(other / "hw.py")
     (other / ".git").symlink_to(repository / ".git")
-    assert own(other, opening).at is None
+    assert commit_of_submission(other, opening).at is None
     (other / ".git").unlink()
     (other / ".git").write_text(f"gitdir: {repository}/.git\n")
-    assert own(other, opening).at is None
+    assert commit_of_submission(other, opening).at is None
     (other / ".git").unlink()
     (other / ".git").mkdir()
     (other / ".git/objects").symlink_to(repository / ".git/objects")
     (other / ".git/HEAD").write_text("ref: refs/heads/../../../../ann/.git/refs/heads/main\n")
-    assert own(other, opening).at is None
+    assert commit_of_submission(other, opening).at is None
 
 
 @git
 @pytest.mark.parametrize("head", ["", "ref: refs/heads/none\n", "0" * 40, "x" * 40, "ref: refs/heads/a b"])
 def test_a_broken_repository_tells_nothing(repository, head, opening):
     (repository / ".git/HEAD").write_text(head)
-    assert own(repository, opening).at is None
+    assert commit_of_submission(repository, opening).at is None
 
 
 @git
@@ -409,8 +411,8 @@ def test_a_shallow_class_repository_tells_nothing(tmp_path):
     run_git(tmp_path / "class", "add", ".")
     run_git(tmp_path / "class", "commit", "-qm", "bob", at=NOON + timedelta(hours=9))
     run_git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/class", "checkout")
-    assert Around(here).at(tmp_path / "class/ann") == NOON
-    assert Around(here).at(tmp_path / "checkout/ann") is None
+    assert RepositoryAround(here).at(tmp_path / "class/ann") == NOON
+    assert RepositoryAround(here).at(tmp_path / "checkout/ann") is None
 
 
 def test_without_git_there_are_other_witnesses(tmp_path, monkeypatch):

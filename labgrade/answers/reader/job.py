@@ -60,5 +60,5 @@ _STARVED = pack({"event": "starved"}, _refuse)
 
 
 jobs.add("read", read)
-jobs.add("archive", archive_reader.tell)
-jobs.add("repository", git_reader.tell)
+jobs.add("archive", archive_reader.write_records)
+jobs.add("repository", git_reader.write_records)

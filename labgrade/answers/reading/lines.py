@@ -68,7 +68,7 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
         above = Above(title=concepts(heading))
         said = _line(heading, Above(), document.path, number, about)
         # A heading may say the answer itself.
-        if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
+        if said is not None and any(not (isinstance(each.value, str) or each.small) for each in said.pieces):
             found.append(said)
         texts = GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n")
         for written, below in zip_longest(texts, texts[1:], fillvalue=""):

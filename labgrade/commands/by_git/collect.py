@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.review import console, results_argument, tell
+from labgrade.commands.review import add_results_arguments, console, print_lines
 from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
 from labgrade.reports.plain_page import Page
@@ -32,7 +32,7 @@ _TIMES = {"s": 1, "min": 60, "h": 3600}
 
 def add_collect(parser: argparse.ArgumentParser) -> None:
     """The arguments of `collect`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument("--lab", default="", help="which lab (default: the only one with `collect` in its lab.yaml)")
     parser.add_argument(
         "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
@@ -61,6 +61,7 @@ def _amount(units: dict[str, int]) -> Callable[[str], int]:
 
 def collect(options: argparse.Namespace) -> int:
     """Fetch what is new; 1 where a repository could not be taken in."""
+    from labgrade.collect import forges
     from labgrade.collect.collect import Collecting
     from labgrade.collect.repositories import repositories
     from labgrade.ledger import database
@@ -73,7 +74,7 @@ def collect(options: argparse.Namespace) -> int:
     students = rosters.read(options.roster) if options.roster else rosters.of_course(root)
     wanted = _wanted(repositories(students, lab, rules), options.student)
     mirror = options.mirror or options.results / _MIRROR
-    with database.held(mirror, *HELD):
+    with database.locked_folder(mirror, *HELD):
         run = Collecting(
             lab=lab,
             rules=rules,
@@ -81,13 +82,15 @@ def collect(options: argparse.Namespace) -> int:
             mirror=mirror,
             folder=options.results / collected.FOLDER,
             access=git_run.access_to(rules.get("repository", "")),
+            forge=forges.forge_of(rules),
+            people={(each.login or each.id).casefold(): each.id for each in students.students},
             jobs=options.jobs,
             bounds=git_run.Bounds(seconds=options.repository_time, file_bytes=options.repository_size),
         )
         try:
             found = _shown(run.run, wanted)
         except KeyboardInterrupt:
-            tell("stopped; what was fetched is kept: say the same again to go on")
+            print_lines("stopped; what was fetched is kept: run the same command again to go on")
             return _INTERRUPTED
     return _say(found, [each.name for each in wanted], options.results)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.commands.by_git.collect import HELD
-from labgrade.commands.review import results_argument, submission, tell
+from labgrade.commands.review import add_results_arguments, print_lines, submission
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
+from labgrade.core.text import named
 from labgrade.review.results import read
 from labgrade.spec import course, load
 from labgrade.submissions import git_run
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_return(parser: argparse.ArgumentParser) -> None:
     """The arguments of `return`."""
-    results_argument(parser)
+    add_results_arguments(parser)
     parser.add_argument(
         "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
     )
@@ -45,17 +46,20 @@ def give_back(options: argparse.Namespace) -> int:
     address = load.labs(course.folders(Path.cwd())[0]).get(collection.lab, {}).get("collect", {}).get("repository", "")
     access = git_run.access_to(address)
     run = Returning(lab=collection.lab, mirror=collection.mirror, access=access, dry=options.dry_run)
-    with database.held(collection.mirror, *HELD):
+    with database.locked_folder(collection.mirror, *HELD):
         packages = list(returned.packages(found, chosen))
-        came = run.give_all((each, to) for each in packages for to in returned.addresses(found, each.name))
+        places = {each.name: returned.addresses(found, each.name) for each in packages}
+        came = run.give_all((each, to) for each in packages for to in places[each.name])
     counted = Counter(each.state for each in came)
-    tell(", ".join(f"{count:,} {state}" for state, count in counted.most_common()) or "nothing to push")
+    print_lines(", ".join(f"{count:,} {state}" for state, count in counted.most_common()) or "nothing to push")
     for each in came:
         if each.state == WOULD:
-            tell(
+            print_lines(
                 f"{each.name}: {each.address}, branch {run.branch.removeprefix('refs/heads/')}",
                 *each.message.split("\n"),
             )
         elif each.state not in (PUSHED, SAME):
-            tell(f"'{each.name}', {each.address}: {each.said}")
+            print_lines(f"'{each.name}', {each.address}: {each.said}")
+    if nowhere := [name for name, to in places.items() if not to]:
+        print_lines(f"without a repository, so nothing is pushed: {named(nowhere)}")
     return OK if all(each.state in (PUSHED, SAME, WOULD) for each in came) else NOT_RIGHT

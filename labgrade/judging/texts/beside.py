@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 PARTS, MOST_PARTS = 2, 100  # of a sum
+_TELLING = 10_000  # a smaller number may stand anywhere
 _WHOLE = frozenset({"parameters", "total", "memory"})
 _COMMA = re.compile(r"(\d{1,3}),(\d{3})\s?([A-Za-z].*)")
 THOP = re.compile(r"\d{1,3}\.\d{3}B")
@@ -158,3 +159,35 @@ def table_in_sight(
 
 def _cell_in(cell: Scalar | None, unit: Unit) -> Scalar | None:
     return scaled(cell, unit.scale, unit.text) if isinstance(cell, Number) else cell
+
+
+def said_in_order(right: Sequence[Number], lines: Iterable[Line]) -> Line | None:
+    """The line, or the first of all lines, of which the numbers are those that are right, each in its place.
+
+    `6,624,904 / 6,624,904 / 0`, once or several times: so many digits in their order are no accident.
+    """
+    if len(right) < PARTS or not any(each.value >= _TELLING for each in right):
+        return None
+    plain = [line for line in lines if not (line.code or line.quoted) and _said_by(line)]
+    for line in plain:
+        if _repeats(right, _said_by(line)):
+            return line
+    return plain[0] if plain and _repeats(right, [each for line in plain for each in _said_by(line)]) else None
+
+
+def _said_by(line: Line) -> list[Number]:
+    """The numbers of a line in order, also those of a list in brackets; none where one is doubted."""
+    found: list[Number] = []
+    for piece in line.pieces:
+        if piece.doubt:
+            return []
+        if isinstance(piece.value, Number):
+            found.append(piece.value)
+        elif isinstance(piece.value, tuple):
+            found += [Number(value=Fraction(size), text=str(size)) for size in piece.value]
+    return found
+
+
+def _repeats(right: Sequence[Number], said: Sequence[Number]) -> bool:
+    times, rest = divmod(len(said), len(right))
+    return times > 0 and not rest and all(agree(each, own) for each, own in zip(said, [*right] * times, strict=True))

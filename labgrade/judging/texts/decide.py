@@ -13,6 +13,7 @@ number has as good a claim to the same words. The table:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from labgrade.answers.reading.doubts import is_model
@@ -82,6 +83,8 @@ class Decision(Candidates):
             return Choice(
                 verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=rivals[0].line.place
             )
+        if best.line.quoted:
+            return listed(self._wanted, [best])
         if self._has_unit_in_sight(best):
             return suggested(self._wanted, verdict, best, "unit in sight", self._said)
         return answered(verdict, best)
@@ -114,6 +117,8 @@ class Decision(Candidates):
         if agree(other.number, best.number) or agree(pointed, best.number) or is_model(other.piece.doubt):
             return False
         same_line = other.line.place == best.line.place
+        if same_line and self._comes_to(best, other):
+            return True
         if same_line and misplaced(best.number, other.number) and not is_bare(other.number):
             return True
         if misprinted(best.number, other.number) or self._is_part(other, best):
@@ -134,10 +139,21 @@ class Decision(Candidates):
             return False
         return are_rivals(other.number, best.number) or (self._wanted.small and other.rank >= Rank.NAMED)
 
+    def _comes_to(self, best: Sighting, other: Sighting) -> bool:
+        """Whether a sentence goes on from the right number to another one: `5 bytes a picture, of 8 pictures: 40`."""
+        pieces = best.line.pieces
+        both = best.piece in pieces and other.piece in pieces
+        later = both and pieces.index(other.piece) > pieces.index(best.piece)
+        plain = later and other.piece.led and not (other.line.row or other.piece.small or other.rank == Rank.OTHER)
+        of_ours = self._is_right(other) or other.number.value in self._wanted.taken
+        of_ours = of_ours or agree(replace(best.number, value=2 * best.number.value), other.number)  # operations
+        return plain and digits_of(other.number) > CLAIMABLE_DIGITS and not (of_ours or self._is_part(other, best))
+
     def _wrong(self, distinct: list[Sighting]) -> Choice | None:
         """What is to be said where no candidate is right."""
         wanted = self._wanted
         doubtful = [each for each in self._said if each.piece.doubt and self._is_right(each) and enough(each)]
+        doubtful = [each for each in doubtful if not (each.line.row and is_model(each.piece.doubt))]  # its column's
         top = max((each.rank for each in distinct), default=Rank.OTHER)
         labelled = [each for each in distinct if each.rank == top] if top >= Rank.GENERAL else []
         meant = self._meant(labelled)

@@ -14,7 +14,16 @@ from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.words.terms import agree, letters_of
 from labgrade.answers.reading.words.vocabulary import concepts, known_words
 from labgrade.judging.texts.choice import Choice, suggested, waiting
-from labgrade.judging.texts.evidence import SPECIAL, Sighting, WantedNumber, are_rivals, distinct_sightings, sightings
+from labgrade.judging.texts.evidence import (
+    SPECIAL,
+    Rank,
+    Sighting,
+    WantedNumber,
+    are_rivals,
+    distinct_sightings,
+    ranked,
+    sightings,
+)
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Verdict, without_value
 
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
+_HALF_OF = 4  # names or shapes, at least
 _TOLD_APART = 100  # a smaller number may stand anywhere
 _LARGE = 1_000  # a smaller number that would be right may stand anywhere
 # Words that say nothing beside another answer's number: `It has 6,624,904 parameters in total.`
@@ -177,6 +187,30 @@ def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
     pieces = (piece.value for line in lines for piece in line.pieces)
     found = {each.value for each in pieces if isinstance(each, Number)} & wanted
     return len(found) > 1 and 2 * len(found) >= len(wanted)
+
+
+def holds_values(lines: Sequence[Line], right: Sequence[Value]) -> bool:
+    """Whether lines have half of a right table's names, larger numbers or shapes, so that it may stand there."""
+    tables = [table for each in right if (table := as_table(each)) is not None]
+    rows = [row for table in tables for row in table.rows]
+    shapes = {cell for row in rows for cell in row.cells.values() if isinstance(cell, tuple) and len(cell) > 1}
+    said = {piece.value for line in lines for piece in line.pieces if not isinstance(piece.value, Number)}
+    mostly = (2 * len(own & said) >= max(len(own), _HALF_OF) for own in (shapes, {row.name for row in rows}))
+    return any(holds_rows(lines, table) for table in tables) or any(mostly)
+
+
+def right_in_full(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
+    """What is right in full, on a line that nobody quotes and with no word of doubt."""
+    least = Rank.NAMED if wanted.asked & SPECIAL else Rank.NONE
+    found = (
+        each
+        for each in ranked(wanted, sightings(wanted.kind, lines))
+        if each.rank >= least
+        and _is_right(wanted, each)
+        and not (each.line.code or each.line.quoted or each.piece.doubt)
+    )
+    right = next((each for each in found if each.number.digits is None or each.number.digits > _LEAST_DIGITS), None)
+    return None if right is None else suggested(wanted, wanted.judged(right.number), right, "another value", [right])
 
 
 def as_table(value: Value) -> Table | None:

@@ -69,7 +69,7 @@ class Bar:
 def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
     """The student's bars in front of the expected ones, in the order of the layers; the first wrong one is marked.
 
-    What is wrong is hollow, so that it can be told in grey.
+    What is wrong is hollow, so that it shows in grey, too.
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
@@ -169,8 +169,8 @@ def bars(
     _add(axes, corners, colour, hollow=hollow)
 
 
-def lying(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
-    """The same of bars that lie below each other."""
+def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
+    """Draw horizontal bars of one colour as one shape."""
     corners: list[tuple[float, float]] = []
     for place, long in enumerate(lengths):
         low, high = place - width / 2, place + width / 2

@@ -1,12 +1,13 @@
-"""What is drawn of a class, for staff: how points are spread, which mistakes are common, all points in one plane."""
+"""Charts of a class, for staff: how points are spread, which mistakes are common, all points in one plane."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.reports import figures
-from labgrade.reports.html import pictures, planes
+from labgrade.reports.html import pictures, planes, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +44,7 @@ def by_task(report: Report) -> Sequence[Markup]:
 
 def _spread_of(lab: str, tasks: Mapping[str, Sequence[int]], anchor: str) -> Markup:
     title = f"{lab}: how many earned which share of each task's points"
-    chart = planes.spreads(list(tasks.items()), title=title, salt=anchor)
+    chart = planes.spread_bars(list(tasks.items()), title=title, salt=anchor)
     head = ("task", *(f"{10 * tenth} %" for tenth in range(10)))
     rows = [(name, *(f"{count or ''}" for count in tenths)) for name, tenths in tasks.items()]
     data = pictures.Data(title=f"The numbers of {lab}, from each share on", head=head, rows=rows)
@@ -56,7 +57,7 @@ def mistakes(report: Report) -> Markup | None:
     if not found:
         return None
     title = f"how many made each of {min(len(found), _MOST_DRAWN)} mistakes"
-    return planes.counted(found[:_MOST_DRAWN], title=title, unit="submissions", salt="mistakes")
+    return planes.ranked_bars(found[:_MOST_DRAWN], title=title, unit="submissions", salt="mistakes")
 
 
 def planes_of(report: Report) -> Iterator[tuple[str, Markup]]:
@@ -71,3 +72,19 @@ def planes_of(report: Report) -> Iterator[tuple[str, Markup]]:
         every = [point for who, plot in own for point in planes.points_of(plot, who)]
         name = f"{task_id}: {check_id}"
         yield name, pictures.of_plot(own[0][1], f"plane-{number}", name, every)
+
+
+def page_of(report: Report, task: str) -> str:
+    """A page with the pictures of a task: of one hand-in those of its checks, else those of the class, for staff."""
+    own = tuple(
+        replace(each, tasks=tuple(found for found in each.tasks if found.id == task)) for each in report.submissions
+    )
+    if len(own) == 1:
+        checks = [check for found in own[0].tasks for check in found.checks]
+        drawn = [(f"{check.id}", pictures.of_check(check, f"c{number}")) for number, check in enumerate(checks)]
+    else:
+        drawn = of_class(replace(report, submissions=own))
+    who = own[0].name if len(own) == 1 else f"{len(own):,} submissions"
+    return render.render(
+        "pictures.html", title=f"{task}: {who}", pictures=[each for each in drawn if each[1]], notes=report.notes
+    )

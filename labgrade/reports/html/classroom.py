@@ -96,7 +96,7 @@ def render(
         link=link,
         marking=marking,
         handed_in=same,
-        zeros=figures.zeros(report),
+        zeros=figures.without_points(report),
         causes=figures.causes(report),
         same=figures.same_values(report),
         notes=report.notes,
@@ -105,10 +105,10 @@ def render(
 
 def _of_checks(report: Report) -> dict[str, Any]:
     """What the page says of each check, and of the mistakes that were made in them."""
-    checks, mistakes = figures.of_checks(report), figures.misconceptions(report)
+    checks, mistakes = figures.check_figures(report), figures.misconceptions(report)
     return {
         "checks": checks,
-        "weak": [each for each in checks if figures.doubtful(each)],
+        "weak": [each for each in checks if figures.discriminates_badly(each)],
         "fewest": figures.FEWEST,
         "misconceptions": mistakes,
         "common": [each for each in mistakes if len(each.names) > 1][:1],

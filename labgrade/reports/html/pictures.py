@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -13,7 +13,7 @@ from labgrade.reports.html import render as page
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.core.results import Graded, Plot, Report
+    from labgrade.core.results import Graded, Plot
     from labgrade.reports.html.planes import Point
     from labgrade.verdict import ComparedRow
 
@@ -43,7 +43,7 @@ def of_check(graded: Graded, anchor: str) -> Markup:
 
 def of_plot(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -> Markup:
     """A plot with its data; of a class with all of its `points`."""
-    chart = planes.plotted(plot, salt=anchor, points=points)
+    chart = planes.draw_plot(plot, salt=anchor, points=points)
     caption, title = "", f"All {len(plot.xs)} numbers of the picture"
     if plot.step is not None:
         counts = [(f"{x:.6g}", f"{y:,.0f}") for x, y in zip(plot.xs, plot.ys, strict=True) if y]
@@ -51,7 +51,7 @@ def of_plot(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -
         caption = f"Dotted lines are multiples of {plot.step:.4g}." if planes.shows_grid(plot.xs, plot.step) else ""
         return shown(chart, data, label, caption)
     found = list(points or planes.points_of(plot))
-    above = planes.above(plot, found)
+    above = planes.above_roof(plot, found)
     rows = [(each.name or "yours", f"{each.x:.6g}", f"{each.y:.6g}") for each in found[:_MOST_ROWS]]
     if plot.peak or plot.slopes:
         roofs = [f"{name}: {slope:.6g} times {plot.x}" for name, slope in plot.slopes]
@@ -115,21 +115,3 @@ def _bars(rows: Sequence[ComparedRow], anchor: str, *, told: bool) -> Markup | N
     beside = ", yours before the expected ones" if told else " of yours"
     title = f"{column} of {len(bars):,} rows{beside}; {differ}"
     return charts.compared(bars, title=title, unit=column, salt=anchor)
-
-
-def page_of(report: Report, task: str) -> str:
-    """A page with the pictures of a task: of one hand-in those of its checks, else those of the class, for staff."""
-    own = tuple(
-        replace(each, tasks=tuple(found for found in each.tasks if found.id == task)) for each in report.submissions
-    )
-    if len(own) == 1:
-        checks = [check for found in own[0].tasks for check in found.checks]
-        drawn = [(f"{check.id}", of_check(check, f"c{number}")) for number, check in enumerate(checks)]
-    else:
-        from labgrade.reports.html import class_pictures
-
-        drawn = class_pictures.of_class(replace(report, submissions=own))
-    who = own[0].name if len(own) == 1 else f"{len(own):,} submissions"
-    return page.render(
-        "pictures.html", title=f"{task}: {who}", pictures=[each for each in drawn if each[1]], notes=report.notes
-    )

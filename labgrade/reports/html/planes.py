@@ -42,26 +42,26 @@ def points_of(plot: Plot, who: str = "") -> list[Point]:
     ]
 
 
-def plotted(plot: Plot, *, salt: str, points: Sequence[Point] = ()) -> Markup:
-    """A plot as it is to be drawn; of a class with all of its `points`."""
+def draw_plot(plot: Plot, *, salt: str, points: Sequence[Point] = ()) -> Markup:
+    """Draw a plot; of a class, with all of its `points`."""
     if plot.step is not None:
-        return binned(plot.xs, plot.ys, step=plot.step, salt=salt)
+        return histogram(plot.xs, plot.ys, step=plot.step, salt=salt)
     found = points or points_of(plot)
     if plot.peak is None and not plot.slopes:
         return frontier(found, x=plot.x, y=plot.y, salt=salt)
-    return under_roofs(found, plot, salt=salt)
+    return roofline_of_plot(found, plot, salt=salt)
 
 
 def roofline(points: Sequence[Point], *, peak: float, bandwidths: dict[str, float], salt: str) -> Markup:
     """Kernels by FLOPs for each byte and FLOPs a second, below the roofs of a machine."""
     plane = Plot(x="FLOPs a byte", y="FLOPs a second", peak=peak, slopes=tuple(bandwidths.items()))
-    return under_roofs(points, plane, salt=salt)
+    return roofline_of_plot(points, plane, salt=salt)
 
 
-def under_roofs(points: Sequence[Point], plane: Plot, *, salt: str) -> Markup:
+def roofline_of_plot(points: Sequence[Point], plane: Plot, *, salt: str) -> Markup:
     """Points below what rises with `x` and below the `peak`, on axes of powers of ten."""
     shown = [each for each in points if each.x > 0 and each.y > 0]
-    beyond = len(above(plane, shown))
+    beyond = len(above_roof(plane, shown))
     with charts.drawing(salt):
         figure, axes = charts.figure()
         ridges = [plane.peak / slope for _, slope in plane.slopes] if plane.peak else []
@@ -81,8 +81,8 @@ def under_roofs(points: Sequence[Point], plane: Plot, *, salt: str) -> Markup:
         return charts.svg(figure, f"Roofline: {plane.y} against {plane.x}, {told}")
 
 
-def above(plane: Plot, points: Sequence[Point]) -> list[int]:
-    """Which points lie above a roof, where there are any."""
+def above_roof(plane: Plot, points: Sequence[Point]) -> list[int]:
+    """Return the indices of the points that lie above a roof."""
     return [
         place
         for place, each in enumerate(points)
@@ -92,7 +92,7 @@ def above(plane: Plot, points: Sequence[Point]) -> list[int]:
 
 def frontier(points: Sequence[Point], *, x: str, y: str, salt: str) -> Markup:
     """Points of which small `x` and large `y` are wanted, with the line of those that no other one beats in both."""
-    line = best(points)
+    line = pareto_front(points)
     with charts.drawing(salt):
         figure, axes = charts.figure()
         if len(points) > 1:
@@ -109,8 +109,8 @@ def frontier(points: Sequence[Point], *, x: str, y: str, salt: str) -> Markup:
         return charts.svg(figure, f"{y} against {x} of {len(points):,}; {len(line)} that none beats in both{first}")
 
 
-def best(points: Sequence[Point]) -> list[Point]:
-    """The points that no other one beats in both, from the smallest `x` on."""
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """Return the points that no other point beats in both `x` and `y`, sorted by `x`."""
     found: list[Point] = []
     for each in sorted(points, key=lambda each: (each.x, -each.y)):
         if not found or each.y > found[-1].y:
@@ -118,18 +118,8 @@ def best(points: Sequence[Point]) -> list[Point]:
     return found
 
 
-def histogram(values: Sequence[float], *, step: float, salt: str) -> Markup:
-    """How many numbers lie where; with a `step`, lines at its multiples, the values of a grid."""
-    low, high = min(values), max(values)
-    width = (high - low) / _BINS or 1.0
-    counts = [0] * _BINS
-    for value in values:
-        counts[min(_BINS - 1, int((value - low) / width))] += 1
-    return binned([low + (place + 0.5) * width for place in range(_BINS)], counts, step=step, salt=salt)
-
-
-def binned(middles: Sequence[float], counts: Sequence[float], *, step: float, salt: str) -> Markup:
-    """How many numbers lie in bins of the same width."""
+def histogram(middles: Sequence[float], counts: Sequence[float], *, step: float, salt: str) -> Markup:
+    """Draw how many numbers lie in each of some bins of equal width."""
     low, high, width = _ends(middles, step)
     most = max(counts)
     title = f"Histogram of {sum(counts):,.0f} numbers from {low:.4g} to {high:.4g}; most, {most:,.0f}, at "
@@ -146,7 +136,7 @@ def binned(middles: Sequence[float], counts: Sequence[float], *, step: float, sa
         return charts.svg(figure, title)
 
 
-def spreads(rows: Sequence[tuple[str, Sequence[int]]], *, title: str, salt: str) -> Markup:
+def spread_bars(rows: Sequence[tuple[str, Sequence[int]]], *, title: str, salt: str) -> Markup:
     """For each of some tasks how many earned which tenth of its points, as small bars beside each other."""
     height = 0.3 * len(rows) + 0.6
     with charts.drawing(salt):
@@ -179,13 +169,13 @@ def _ends(middles: Sequence[float], step: float) -> tuple[float, float, float]:
     return middles[0] - width / 2, middles[-1] + width / 2, width
 
 
-def counted(counts: Sequence[tuple[str, int]], *, title: str, unit: str, salt: str) -> Markup:
-    """How often each of some things is, as bars below each other, the most first: a class's mistakes."""
+def ranked_bars(counts: Sequence[tuple[str, int]], *, title: str, unit: str, salt: str) -> Markup:
+    """Draw how often each thing occurs as horizontal bars, the most frequent first."""
     with charts.drawing(salt):
         figure, axes = charts.figure(height=0.24 * len(counts) + 0.7)
         low = 0.5 / (0.24 * len(counts) + 0.7)
         axes.set_position((0.5, low, 0.47, 0.98 - low))  # names at the left
-        charts.lying(axes, [count for _, count in counts], charts.RIGHT, 0.7)
+        charts.horizontal_bars(axes, [count for _, count in counts], charts.RIGHT, 0.7)
         axes.set_yticks(range(len(counts)), [f"{charts.plain(name)}  {count}" for name, count in counts])
         most = max(count for _, count in counts)
         axes.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 1.05 * most))
@@ -195,8 +185,8 @@ def counted(counts: Sequence[tuple[str, int]], *, title: str, unit: str, salt: s
         return charts.svg(figure, title)
 
 
-def by_itself(drawn: Markup, told: Sequence[Sequence[str]] = ()) -> str:
-    """A chart as a file of its own, with the colours that a page would give it, and its data for screen readers."""
+def standalone_svg(drawn: Markup, told: Sequence[Sequence[str]] = ()) -> str:
+    """Return a chart as an SVG file of its own, with a page's colours and its data for screen readers."""
     head, _, body = str(drawn).partition(">")
     title = head.partition('aria-label="')[2].partition('"')[0]
     data = "; ".join(", ".join(row) for row in told)

@@ -17,6 +17,7 @@ from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 # sign, word, class of its colour
@@ -61,18 +62,22 @@ def fragment(template: str, **values: Any) -> Markup:
 
 @functools.cache
 def _environment() -> Environment:
-    """Every text is escaped by Jinja2, and shown without characters that can't be seen."""
-    environment = Environment(
-        loader=PackageLoader("labgrade.reports.html", "templates"),
+    found = environment("labgrade.reports.html", _visible)
+    found.globals |= {"looks": LOOKS, "kinds": KINDS}
+    found.filters |= {"whole": _whole, "points": summary.points, "number": show, "moment": summary.moment}
+    return found
+
+
+def environment(package: str, visible: Callable[[object], object]) -> Environment:
+    """Return the templates of a package. Every text is made `visible`, then escaped by Jinja2."""
+    return Environment(
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=visible,
     )
-    environment.globals |= {"looks": LOOKS, "kinds": KINDS}
-    environment.filters |= {"whole": _whole, "points": summary.points, "number": show, "moment": summary.moment}
-    return environment
 
 
 def own_script(name: str) -> str:

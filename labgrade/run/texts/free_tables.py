@@ -74,6 +74,21 @@ class FreeTable:
 
     def verdict(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool) -> Choice:
         """What the text says; `told`: the lines are of no section of the task."""
+        found = self._said(answer, as_it_is, lines, told=told)
+        lacking = self._lacking(answer)
+        if not lacking or found.verdict.outcome is not Outcome.INCORRECT:
+            return found
+        return left_to_person(found, f"no column of the table at {answer.origin} is called '{lacking}'", "no column")
+
+    def _lacking(self, answer: Answered) -> str:
+        """The first column that no row of a table has, and the expected one has; "" where there is none."""
+        if not isinstance(answer, Answer) or not isinstance(answer.value, Table) or self._expected is None:
+            return ""
+        said = {name for row in answer.value.rows for name, cell in row.cells.items() if cell is not None}
+        asked = {name for row in self._expected.rows for name in row.cells}
+        return next((name for name in self._kind.columns if name in asked - said), "")
+
+    def _said(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool) -> Choice:
         if as_it_is.verdict.credit == 1 or self._expected is None:
             return as_it_is
         tabled = self._tabled(self._tables(told=told), self._expected)

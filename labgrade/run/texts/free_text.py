@@ -14,7 +14,7 @@ from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.texts.beside import claimed_by
+from labgrade.judging.texts.beside import claimed_by, said_in_order
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import (
     choose_shape,
@@ -26,7 +26,9 @@ from labgrade.judging.texts.decide import Decision
 from labgrade.judging.texts.evidence import NUMBERS, WantedNumber, is_one, numbers_of
 from labgrade.judging.texts.unexpected import unexpected
 from labgrade.judging.texts.unread import (
+    doubted,
     first_number,
+    holds_values,
     in_words,
     is_open,
     left_to_person,
@@ -36,6 +38,7 @@ from labgrade.judging.texts.unread import (
     printed_tensors,
     right_among,
     right_anywhere,
+    right_in_full,
     right_in_other_words,
     unread,
 )
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Alternative, Check, Source, Task
     from labgrade.values import Value
 
+_TASK = re.compile(r"\d{1,2}(?:-\d{1,2}){1,2}")
 _WORD = re.compile(r"\w+(?:[.-]\w+)*")
 _MOST_WORDS, _LONGEST = 40, 80  # of a sentence that is looked through; of what a reason repeats
 
@@ -82,13 +86,56 @@ class FreeText:
         if not answer.free or measured or (verdict.credit == 1 and not number):
             return as_it_is
         judged = self._check.expected is not None and verdict.outcome is Outcome.INCORRECT
+        judged_by_number = is_one(self._wanted.type) and self._check.expected is not None
         if self._wanted.type == "text" and isinstance(answer, Answer) and judged:
             return self._word_of(str(answer.value), as_it_is)
         unread = next((line for line in self._lines() if line.unread), None)
         if unread is not None:
             return Choice(verdict=without_value(Outcome.MANUAL, f"{unread.place} can't be read: {unread.unread}"))
         found = self._read(answer, as_it_is, self._lines())
-        return self._unless_told(found, self._lines()) if self._may_be_told(found.verdict) else found
+        found = self._unless_told(found, self._lines()) if self._may_be_told(found.verdict) else found
+        if judged_by_number and found.verdict.credit < 1:
+            found = self._in_order(found)
+        if found.verdict.outcome in (Outcome.INCORRECT, Outcome.PARTIAL) and judged_by_number:
+            return self._unless_right_beside(found)
+        return self._unless_elsewhere(found) if self._may_be_told(found.verdict) else found
+
+    def _in_order(self, found: Choice) -> Choice:
+        """CORRECT where the section says the numbers that are right for all answers of the task, in their order."""
+        checks = {each.answer: each for each in self._task.checks if each.expected is not None and not each.cases}
+        own = [name for name, each in self._task.answers.items() if is_one(each.type) and name in checks]
+        if self._check.answer not in own:
+            return found
+        right = [self._expect(each) for name in own if (each := checks[name].expected) is not None]
+        numbers = [each for each in right if isinstance(each, Number)]
+        line = said_in_order(numbers, self._lines()) if len(numbers) == len(own) else None
+        if line is None:
+            return found
+        number = numbers[own.index(self._check.answer)]
+        return Choice(verdict=self._judged(number), place=line.place, number=number)
+
+    def _unless_right_beside(self, wrong: Choice) -> Choice:
+        """MANUAL where a line of the section, or one with the task's number, says what is right in full."""
+        wanted, path = self._number_wanted(self._right(), ()), report_path(self._wanted)
+        right = right_in_full(wanted, (*self._lines(), *(self._mentions(path) if path else ())))
+        return wrong if right is None else doubted(wrong, right)
+
+    def _unless_elsewhere(self, missing: Choice) -> Choice:
+        """MANUAL where a report has no section of the task, and says something in parts that may be of it."""
+        if self._lines() or missing.verdict.outcome is not Outcome.MISSING:
+            return missing
+        path = report_path(self._wanted)
+        number = next((each[0] for each in map(_TASK.search, path) if each), "")
+        if number == "".join(path):  # whose parts were looked through
+            lines = (*self._around(path), *self._mentions(path)) if is_table(self._wanted.type) else ()
+            held = lines and self._check.expected is not None and holds_values(lines, self._right())
+        else:
+            lines = (*self._of(number), *self._mentions((number,))) if number else self._report()
+            held = first_number(lines) is not None
+        return merged(missing, unread(self._task.id, lines, "")) if held else missing
+
+    def _of(self, number: str) -> tuple[Line, ...]:
+        return tuple(self._reader.ask(self._submission, ask_lines(TextForm(report=(number,)), self._about)))
 
     def _read(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...], *, told: bool = False) -> Choice:
         """What these lines say, where words led to nothing, or to what is wrong. `told`: of no section of the task."""

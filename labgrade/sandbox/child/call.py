@@ -86,14 +86,14 @@ def call(job: Mapping[str, Any], values: Mapping[str, object], folder: Path) -> 
 def using(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> bytes:
-    """The frame of what `use` makes of the function that a job names; it is called with values of these `names`."""
+    """Load the function of a job, let `use` call it with values of these `names`, and pack the outcome."""
     around = Surroundings(job["torch_home"])
     event = _used(job, names, folder, use)
     return _packed({**event, "seeded": around.seeded})
 
 
 def call_each(job: Mapping[str, Any], several: Sequence[Mapping[str, object]], folder: Path) -> bytes:
-    """The frame of what the function returned for each of several, up to the first call that does not return.
+    """Call the function for each of several subjects, up to the first call that fails, and pack what it returned.
 
     A job may go `past` those that raise at once: None stands for them.
     """
@@ -106,7 +106,7 @@ def _called(values: Mapping[str, object], function: Callable[..., object]) -> ob
 
 
 def each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
-    """The frame of what each of `uses` makes of the function, up to the first that fails: that is tried by itself.
+    """Let each of `uses` call the function, up to the first that fails, and pack what they returned.
 
     Those that fail in so many seconds in all are gone past.
     """
@@ -133,11 +133,11 @@ def _uses(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float) -> 
 
 
 class UnfitValueError(Exception):
-    """What the function returned can be no answer: the message follows `returned`."""
+    """The function returned something that can be no answer; the message follows `returned`."""
 
 
 class UnconvertedError(Exception):
-    """What the function returned works, and labgrade can't take it: the message is for staff."""
+    """The function returned something valid that labgrade can't convert; the message is for staff."""
 
 
 def _used(
@@ -180,7 +180,7 @@ def _used_of(
 
 
 def _listed(value: object) -> object:
-    """What a generator yields, as far as it goes, so that what it raises has the student's own line."""
+    """List what a generator yields here, so that an error in it names the student's own line."""
     return list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value
 
 

@@ -68,7 +68,7 @@ def _content(
 
 
 def _in_one_file(target: Path) -> None:
-    """Take what lies beside an ONNX file into it: torch's exporter writes weights so, and one file is brought out."""
+    """Move an ONNX file's external data into the file, because only one file is returned."""
     if target.suffix == ".onnx" and any(each != target for each in target.parent.iterdir()):
         import onnx
 
@@ -129,7 +129,7 @@ def _modules_in(value: object, depth: int = _DEEPEST) -> Iterator[torch.nn.Modul
 
 
 def _why_not_saved(network: torch.nn.Module, given: object, folder: Path, error: Exception) -> Exception:
-    """What is said of a network that could not be written down: its own failing, or ours where it runs by itself."""
+    """Explain why a network could not be saved: its own error, or labgrade's where the network runs."""
     try:
         made = network(*_inputs(given)) if given is not None else None
     except Exception as own:  # noqa: BLE001 - it fails without us, too

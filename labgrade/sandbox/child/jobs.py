@@ -18,7 +18,7 @@ _trusted: dict[str, Callable[[Arguments, Path], Iterable[bytes | memoryview]]] =
 
 
 def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes | memoryview]]) -> None:
-    """Let children of this server do one more thing, by trusted code alone, that makes a frame after the other."""
+    """Register a further kind of job, done by trusted code alone, that yields frames."""
     _trusted[name] = function
 
 
@@ -28,6 +28,6 @@ def trusted_alone() -> bool:
 
 
 def do(job: Arguments, values: Mapping[str, object], folder: Path) -> Iterable[bytes | memoryview]:
-    """The frames that tell what came of a job on the copy of a hand-in in `folder`: one, but of trusted code."""
+    """Do a job on the copy of a hand-in in `folder` and yield its frames; a student's job has one."""
     trusted = _trusted.get(job["kind"])
     return trusted(job, folder) if trusted is not None else (KINDS[job["kind"]](job, values, folder),)

@@ -101,7 +101,7 @@ def run_job(
 
 
 def _send(pipes: Pipes, frame: bytes | memoryview) -> None:
-    """Say a frame; a large one, which is the only one of its job, in the file where there is one."""
+    """Send a frame; a large one, the only one of its job, goes into the file if there is one."""
     if pipes.file >= 0 and _LARGE <= len(frame) <= _LARGEST and not jobs.trusted_alone():
         with contextlib.suppress(OSError):  # a student's code may have closed it, or limited files
             _lseek(pipes.file, 0, os.SEEK_SET)  # wherever it left it
@@ -117,13 +117,13 @@ def _say_loaded(pipe: int, own: int) -> None:
 
 
 def receive(pipe: int) -> bytes:
-    """One message of the grader's: its length in 4 bytes, then itself."""
+    """Read one message of the grader's: its length in 4 bytes, then the message."""
     size = int.from_bytes(_read_exactly(pipe, _WITH_LENGTH), "little")
     return _read_exactly(pipe, size)
 
 
 def message(data: object) -> bytes:
-    """What `receive` reads."""
+    """Pack a message as `receive` reads it."""
     text = json.dumps(data).encode()
     return len(text).to_bytes(_WITH_LENGTH, "little") + text
 
@@ -159,7 +159,7 @@ def _take_places(pipes: Pipes, *, forked: bool) -> None:
 
 
 def _enter(groups: tuple[int, ...]) -> None:
-    """Be counted from here on, with all that will be started. Where the kernel refuses, polling is what holds."""
+    """Enter the job's control group. Where the kernel refuses, limits are enforced by polling."""
     for group in groups:
         with contextlib.suppress(OSError):
             os.write(group, b"0")
@@ -189,7 +189,7 @@ def _find_own_modules() -> list[str]:
 
 
 def prepare(*, share_by_files: bool = False) -> None:
-    """Before any child is forked: give the libraries that are loaded a state that is the same in every child.
+    """Give loaded libraries the state that every child starts with, before any is forked.
 
     `share_by_files`: processes of a job can't send each other descriptors, by which torch shares tensors else.
     The names of our modules are remembered, because looking for them touches each of thousands of names, and so copies
@@ -205,7 +205,7 @@ def prepare(*, share_by_files: bool = False) -> None:
 
 
 def _printer(descriptor: int) -> TextIO:
-    """Line by line, so that what was printed before a process is killed is not lost."""
+    """Return a print stream that is flushed at each line, so that a killed process loses nothing."""
     return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
 
 

@@ -161,7 +161,7 @@ def _watched(program: Callable[[Callable[[Event], None]], int], said: _Said) -> 
     events_read, events_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _be_the_program(program, errors_write, events_write)
+        _run_program(program, errors_write, events_write)
     os.close(errors_write)
     os.close(events_write)
     kept = {errors_read: (said.errors, _ERROR_BYTES), events_read: (said.events, _EVENT_BYTES)}
@@ -182,7 +182,7 @@ def _watched(program: Callable[[Callable[[Event], None]], int], said: _Said) -> 
 
 
 def _take(pipe: int, data: bytearray, most: int) -> bool:
-    """Read what is there, and keep the last of it. False where nothing is there, or nothing will come any more."""
+    """Read what is available and keep the end of it; return False at the end or where nothing is available."""
     try:
         chunk = os.read(pipe, _ERROR_BYTES)
     except BlockingIOError:
@@ -192,8 +192,8 @@ def _take(pipe: int, data: bytearray, most: int) -> bool:
     return bool(chunk)
 
 
-def _be_the_program(program: Callable[[Callable[[Event], None]], int], errors: int, events: int) -> NoReturn:
-    """The forked side: keep no descriptor but the streams and the way to tell events."""
+def _run_program(program: Callable[[Callable[[Event], None]], int], errors: int, events: int) -> NoReturn:
+    """Run the program in the forked process, with the streams and the event pipe as its only descriptors."""
     code = 1
     try:
         os.dup2(errors, 2)
@@ -237,7 +237,7 @@ class _Program:
         around = Surroundings(self._job["torch_home"])
         _forget_what_is_registered()
         code = self._guarded(lambda: self._execute(path))
-        code = self._guarded(_wind_up) or code
+        code = self._guarded(_finish_interpreter) or code
         if around.seeded:
             self._tell({"seeded": around.seeded})
         return code
@@ -278,7 +278,7 @@ def _exit_code(code: object) -> int:
 
 
 def _forget_what_is_registered() -> None:
-    """What libraries registered for the end of the server took ten times as long as a small program itself."""
+    """Drop the server's exit handlers, which took ten times as long as a small program itself."""
     atexit_: Any = atexit
     atexit_._clear()  # noqa: SLF001 - there is no public name for it
     processes: Any = sys.modules.get("multiprocessing.util")
@@ -286,8 +286,8 @@ def _forget_what_is_registered() -> None:
         atexit.register(processes._exit_function)  # noqa: SLF001 - it ends what a pool of the program's left
 
 
-def _wind_up() -> None:
-    """What the interpreter does behind the last line: wait for threads, call what was registered, flush."""
+def _finish_interpreter() -> None:
+    """Do what the interpreter does after the last line: wait for threads, call exit handlers, flush."""
     threading_: Any = threading
     atexit_: Any = atexit
     threading_._shutdown()  # noqa: SLF001 - there is no public name for it

@@ -58,7 +58,7 @@ def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
 
 
 def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
-    """Answer requests until the grader hangs up; then end, and with the server all that it started."""
+    """Answer requests until the grader hangs up, then end everything that the server started."""
     from labgrade.sandbox.child.supervisor import Jobs
     from labgrade.sandbox.jail import linux
 
@@ -84,7 +84,7 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
 
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
-    """Do what is asked next."""
+    """Read the next request and answer it."""
     from labgrade.sandbox.child.supervisor import keep, tell
 
     text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
@@ -163,7 +163,7 @@ def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
 
 
 def _settle_as_server(*, libraries: bool, share_by_files: bool, settled: bool = False) -> dict[str, object]:
-    """What must hold before anything is forked, and whether it does.
+    """Prepare the process for forking; return whether that worked.
 
     `settled`: what forked this had done so, and nothing of a course's was imported since. To look at each object again,
     or to move them to huge pages, would take a memory of its own, and longer than the rest of the start.
@@ -188,7 +188,7 @@ def _settle_as_server(*, libraries: bool, share_by_files: bool, settled: bool = 
 
 
 def _main_load() -> NoReturn:
-    """Load libraries, then fork a server for each request, which brings its socket and its log."""
+    """Load libraries, then fork a server for each request; a request brings the server's socket and log."""
     from labgrade.sandbox.child.supervisor import tell
     from labgrade.sandbox.jail import linux, root
 
@@ -229,14 +229,14 @@ def _main_load() -> NoReturn:
 
 
 def _wait_for_all(children: Iterable[int]) -> NoReturn:
-    """They end by themselves: who hangs up here has hung up on them."""
+    """Wait for all servers to end, which they do once the grader has hung up."""
     for pid in children:
         os.waitpid(pid, 0)
     os._exit(0)
 
 
 def serve_as_fork(given: list[int], zoo: ModuleType | None, module: str) -> NoReturn:
-    """Be a server; or what a module of labgrade's computes in, which never runs students' code."""
+    """Run as a server, or as a process in which a module of labgrade's computes without students' code."""
     try:
         line, log = given
         os.setsid()
@@ -273,7 +273,7 @@ def _load_libraries(zoo: ModuleType, setup: Mapping[str, Any]) -> None:
 
 
 def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoReturn:
-    """Be what the first message says. `zoo`: it is loaded, and all libraries with it."""
+    """Serve as the kind of server that the first message names. `zoo`: the zoo is loaded with all libraries."""
     from labgrade.sandbox.child.subject import Shelf
     from labgrade.sandbox.child.supervisor import tell
     from labgrade.sandbox.jail import places
@@ -323,7 +323,7 @@ def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, o
 
 def _import(zoo: ModuleType | None, names: Iterable[str]) -> None:
     """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
-    quickly = getattr(zoo, "quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
+    quickly = getattr(zoo, "importing_quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
     for name in names:
         with contextlib.suppress(ImportError), quickly():
             importlib.import_module(name)
@@ -340,7 +340,7 @@ def _zoo_ready(zoo: ModuleType | None, jail: Jail) -> ModuleType | None:
 
 
 def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
-    """Be one child: what it is given and its job come on stdin, its frame goes to stdout, what it prints to stderr."""
+    """Run one job: it comes on stdin, its frame goes to stdout, and what it prints to stderr."""
     from labgrade.sandbox.child import main as child
     from labgrade.sandbox.child.subject import Shelf
     from labgrade.sandbox.jail import limits
@@ -356,20 +356,20 @@ def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
     child.prepare()
 
     def confine() -> Path:
-        limits.put(limits.Allowed(setup["seconds"], setup["memory"]))
+        limits.set_limits(limits.Allowed(setup["seconds"], setup["memory"]))
         return Path(setup["folder"])
 
     child.run_job(child.Pipes(job, result, 2, 2), confine, Shelf(lambda: zoo).arguments, forked=False)
 
 
 def _forget_project() -> None:
-    """An editable install has the project's folder searched, and with it `reference/`, the answer sheet."""
+    """Remove the project's folder from the search path: with an editable install it holds `reference/`, the answers."""
     package = Path(__file__).resolve().parents[2]
     sys.path[:] = [place for place in sys.path if Path(place) != package.parent or place.endswith("-packages")]
 
 
 def main() -> None:
-    """Load all of labgrade that a child needs, since a jail shows none of it; then be what the first argument says."""
+    """Load all of labgrade that a child needs, since a jail shows none of it; then run as the first argument says."""
     package = Path(__file__).resolve().parents[2]
     load("labgrade", package / "__init__.py", package=True)
     for part in (*_PARTS, *(_LINUX_PARTS if sys.platform == "linux" else ())):

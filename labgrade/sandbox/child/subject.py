@@ -75,7 +75,7 @@ class Shelf:
         return {name: values[name] for name in given}
 
     def _given(self, wanted: Mapping[str, Any]) -> Any:
-        """A subject: a ready one, one with the module of a ready one that has its weights, else one built anew."""
+        """Return a ready subject, a subject with the module of a ready one, or a subject built anew."""
         for place, (known, ready) in enumerate(self._ready):
             subject = ready if known == wanted else self._named(wanted).with_weights_of(ready, for_good=True)
             if subject is ready or subject.has_weights:

@@ -55,13 +55,13 @@ class _Kept:
     spent: float = 0.0
 
     def end(self, why: str) -> None:
-        """End it for that reason; it is waited for later."""
+        """Kill the job for this reason; it is reaped later."""
         self.why, self.spent = why, self.meter.cpu_seconds()
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
 
     def tell(self, status: int, waited_for: resource.struct_rusage) -> None:
-        """Say how it ended: its time to the microsecond, where /proc has hundredths and those that still ran."""
+        """Report how the job ended, with its exact CPU time where it was reaped."""
         seconds = max(self.spent, waited_for.ru_utime + waited_for.ru_stime)
         code = os.waitstatus_to_exitcode(status)
         tell(self.line, {"event": "ended", "code": code, "seconds": seconds, "why": self.why})
@@ -86,7 +86,7 @@ class Jobs:
 
     @property
     def patience(self) -> int | None:
-        """Milliseconds until one has to look again."""
+        """Return the milliseconds until jobs have to be looked at again."""
         if not self.running or _is_unmetered(self.jail):
             return None
         return _POLL_HELD_MS if all(job.held for job in self.running.values()) else _POLL_MS
@@ -149,14 +149,14 @@ class Jobs:
                     self.running.pop(descriptor).tell(status, waited_for)
 
     def forget(self) -> None:
-        """In a fork of the server: hold no line of another's job."""
+        """Close the connections of other jobs in a fork of the server."""
         for job in self.running.values():
             job.line.close()
         self.running.clear()
 
 
 def forget_signals() -> None:
-    """In a fork of the server: hear of children as any process does."""
+    """Restore the default handling of child signals in a fork of the server."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
 

@@ -199,7 +199,7 @@ class Groups:
                 self._kept.pop(0).close()
 
     def _again(self, memory: int) -> Group | None:
-        """One that is kept, and may use so many bytes."""
+        """Return a kept group that may use so many bytes."""
         for group in [each for each in self._kept if each.memory == memory]:
             with contextlib.suppress(ValueError):  # another thread took it
                 self._kept.remove(group)
@@ -228,7 +228,7 @@ class Groups:
         return replace(group, kills=kills)
 
     def _try(self) -> None:
-        """Have a process that is nobody of importance enter a group, as a job would."""
+        """Test whether a process can enter a group, with a process made for this."""
         with contextlib.closing(self._made(_TRIAL_BYTES)) as group:
             # Descriptors 1 and 2, because a shell may know those up to 9 alone.
             shown = " ".join(shlex.quote(f"{folder}/cgroup.procs") for folder in group.folders)

@@ -52,7 +52,7 @@ class Stream:
     over: bool = False
 
     def read(self, size: int = _CHUNK) -> bool:
-        """Take what comes next; whether that was not the end."""
+        """Read the next chunk; return False at the end."""
         try:
             chunk = os.read(self.pipe, size)
         except OSError:
@@ -120,7 +120,7 @@ class Child:
                 pass
 
     def give(self, data: object) -> None:
-        """Send something. A child that is gone takes none; an event says that it ended."""
+        """Send bytes to the child; one that has ended is reported by an event."""
         view = memoryview(message(data))
         with contextlib.suppress(OSError):
             while view:
@@ -220,7 +220,7 @@ class PolledChild(Child):
 
 
 def hang_up(line: socket.socket) -> None:
-    """Have whoever is at the other end of a line end what it keeps for it."""
+    """Close a connection, so that the process at its other end ends the job."""
     with contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_WR)
 
@@ -230,7 +230,7 @@ _LOOK_SECONDS = 0.2
 
 
 class Waiting(Protocol):
-    """Whoever waits for jobs: `time_limits.Patience`."""
+    """What decides how long jobs are waited for: `time_limits.Patience`."""
 
     def is_gone(self) -> bool:
         """Whether nobody waits any more for what this thread calls."""

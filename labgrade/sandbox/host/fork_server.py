@@ -202,7 +202,7 @@ class ForkServer:
             branch.compiles = True
 
     def _heard(self, line: socket.socket, *, meta: bool) -> Event:
-        """The event of a child that is told on its line."""
+        """Return the event of a child that its connection reports."""
         match _receive(line, None):
             case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
                 self._compiles |= meta and seconds > _COMPILER_SECONDS

@@ -59,7 +59,7 @@ class JobFolders:
         return folder
 
     def _taken(self, files: object) -> Path | None:
-        """A folder that is as it would be laid, which no other job has now."""
+        """Return a prepared folder that no other job uses now."""
         with self._lock:
             return next((self._kept.pop(place)[1] for place, (own, _) in enumerate(self._kept) if own == files), None)
 
@@ -73,7 +73,7 @@ class JobFolders:
             working_copy.discard(other)
 
     def forget(self) -> None:
-        """Keep none any longer."""
+        """Remove the folders that are kept."""
         with self._lock:
             kept, self._kept = self._kept, []
         for _, folder in kept:

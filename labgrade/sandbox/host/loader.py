@@ -24,7 +24,7 @@ _MESSAGE_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class Forked:
-    """A process that another one of ours forked. `life` is the descriptor that tells of its end."""
+    """A process that another process of labgrade's forked. `life` is the descriptor that signals its end."""
 
     pid: int
     life: int
@@ -35,13 +35,13 @@ class Forked:
             signal.pidfd_send_signal(self.life, signal.SIGKILL)
 
     def poll(self) -> int | None:
-        """None while it lives."""
+        """Return the exit code; None while it runs."""
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
         return 0 if poll.poll(0) else None
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until it has ended.
+        """Wait until the process has ended.
 
         Raises:
             subprocess.TimeoutExpired: it has not after so many seconds.

@@ -102,8 +102,8 @@ def polled(why: str, remedy: str = "") -> ProtectionNote:
     return ProtectionNote("memory", f"{POLLED} ({why})", remedy)
 
 
-def found(state: Mapping[str, Any], memory: ProtectionNote | None = None) -> Protection:
-    """From what a server says of itself, and what the grader found out about memory."""
+def detect(state: Mapping[str, Any], memory: ProtectionNote | None = None) -> Protection:
+    """Return what protects the grader, by what a server says of itself and what was found out about memory."""
     layers = tuple(layer for layer in (*LAYERS, USERS, OUTER) if layer in state["layers"])
     missing = dict(state["missing"])
     if NAMESPACES in missing and OUTER in layers:

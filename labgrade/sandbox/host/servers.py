@@ -18,7 +18,7 @@ from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
 from labgrade.sandbox.host.loader import Loader
 from labgrade.sandbox.host.own_fork import OwnFork
-from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, ProtectionNote, found, polled
+from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, ProtectionNote, detect, polled
 from labgrade.sandbox.host.sharing import Lender, borrow
 from labgrade.sandbox.host.side_by_side import Gate
 from labgrade.sandbox.host.spawned import SpawnedServer
@@ -113,7 +113,7 @@ class Servers:
             return self._running[kind]
 
     def join(self, shared: Path) -> None:
-        """From now on use another grader's servers. None of our own was started yet."""
+        """Use another grader's servers from now on; call this before a server of its own has started."""
         self._shared = shared
 
     def share(self) -> Path:
@@ -137,10 +137,10 @@ class Servers:
             return Protection(missing={NAMESPACES: str(error).strip().splitlines()[-1]})
         with self._lock:
             self._find_groups()
-        return found(server.state, self._memory) if isinstance(server, ForkServer) else Protection()
+        return detect(server.state, self._memory) if isinstance(server, ForkServer) else Protection()
 
     def gate(self, kind: str) -> Gate | None:
-        """What lets jobs of a server run beside others; None where none can use up what another needs.
+        """Return the gate that lets jobs run side by side; None where jobs can't starve each other.
 
         Raises:
             FaultError: the server does not come up.
@@ -200,7 +200,7 @@ class Servers:
         return Path(tempfile.mkdtemp(prefix="job-", dir=self._folder("jobs")))
 
     def open_up(self, folder: Path, server: ForkServer | SpawnedServer) -> None:
-        """Let the user that jobs run as into a job's folder: to read it, or to own it where it is all they have."""
+        """Give the user that jobs run as access to a job's folder: ownership where it is their only place to write."""
         if isinstance(server, SpawnedServer):
             return
         folder.chmod(0o755)

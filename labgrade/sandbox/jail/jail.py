@@ -63,7 +63,7 @@ class Jail:
         return SECCOMP in self.layers and USERS not in self.layers
 
     def enter(self) -> None:
-        """Become the server: returns in a new process that is jailed as far as this machine allows; never as root.
+        """Return in a new process that is jailed as far as this machine allows, and is never root.
 
         Raises:
             OSError: root cannot become an ordinary user here.
@@ -166,7 +166,7 @@ class Jail:
             (folder / "tmp").mkdir()
             _lay(Path(self.jobs, job, "handin"), folder / "handin", _linked, ours=bool(self.places.trusted))
         if LIMITS in self.layers:
-            limits.put(allowed)
+            limits.set_limits(allowed)
         linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
         if PRIVILEGES in self.layers and self.private:
             linux.drop_capabilities()
@@ -217,7 +217,7 @@ def _isolate(shown: places.Places, jobs: str, user: int, own: users.Users | None
 
 
 def _become(user: int) -> None:
-    """Where this is root: an ordinary user, for good.
+    """Drop root's rights for good.
 
     Raises:
         OSError: the interpreter cannot be reached by that user.
@@ -284,7 +284,7 @@ def _linked(source: str, target: Path) -> None:
 
 
 def _tried(trial: Callable[[], None]) -> str:
-    """What a process that is thrown away says of it; nothing where it went well."""
+    """Try something in a throw-away process; return its error, or nothing."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -303,7 +303,7 @@ def _tried(trial: Callable[[], None]) -> str:
 
 
 def _die_with(parent: int) -> None:
-    """End when the launcher does. `parent` is 0 in a process tree of its own, where it cannot be seen."""
+    """Have this process end with its launcher. `parent` is 0 in a PID namespace, where it can't be seen."""
     linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)

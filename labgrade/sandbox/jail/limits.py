@@ -26,8 +26,8 @@ class Allowed:
     own_count: bool = False
 
 
-def put(allowed: Allowed) -> None:
-    """Limit this process and what it will start. Without effect where there are no such limits (Windows)."""
+def set_limits(allowed: Allowed) -> None:
+    """Limit this process and what it will start; no effect where the system has no such limits."""
     try:
         import resource
     except ImportError:

@@ -52,11 +52,6 @@ class Meter:
         return "processes" if len(pids) > PROCESSES else ""
 
 
-def cpu_seconds_of_all(root: int) -> float:
-    """CPU time of `root` and everything below it, with what ended and was waited for."""
-    return _cpu_seconds(family(root))
-
-
 def family(root: int) -> list[int]:
     """`root` and all of its descendants, as far as /proc tells."""
     pids = [root]

@@ -236,7 +236,7 @@ class _Expander:
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
         name = str(expected.get("quantity"))
         found = list(slips.known(self._quantities, name))
-        single = slips.single_of(self._quantities, name)
+        single = slips.halved_quantity(self._quantities, name)
         if not found and not single and name in self._quantities:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
         elif "quantity" not in expected:
@@ -267,7 +267,7 @@ class _Expander:
         ]
 
     def _of_single(self, single: str, expected: dict[str, Any], check: dict[str, Any]) -> list[dict[str, Any]]:
-        """What slips of a quantity are of one that is twice as much: doubled, and what forgets to double; and that."""
+        """Return the slips of a quantity for its double: each doubled, each not doubled, and the quantity itself."""
         there = slips.of_expected(self._quantities[single], mapping(expected.get("with")))
         credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
         made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]

@@ -93,7 +93,7 @@ def _in_text(
 def _of_program(
     program: dict[str, Any], name: str, answer: dict[str, Any], common: dict[str, Any], *, handed: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a program gives: of one that is handed the subject its entries; of any the file and the words."""
+    """Return the forms of a program: entries where it is handed the subject; always the file and the words."""
     run = {"run": program}
     words, output = _words(answer, "program"), common.get("output")
     if handed:
@@ -162,7 +162,7 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
 
 
 def _without_effect(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """An answer that nobody can hand in, and words of one that lead to none of its forms."""
+    """Find answers that nobody can hand in, and words that lead to no form."""
     here, kind = ("answers", name), answer.get("type")
     made = {word for word, _ in forms(name, answer, common)}
     if not (kind in KINDS or isinstance(kind, dict)):

@@ -14,12 +14,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from labgrade.spec.registry import Entry
 
 _OF, _HINT, _CREDIT, _ALSO = "Slip of", "Hint", "Credit", "Also with"
 _TWICE = re.compile(r"^Twice: *(\w+)$", re.MULTILINE)
@@ -34,7 +32,7 @@ _SHARE = re.compile(r"(0|1|0?\.\d+|1\.0+)(?P<by>\s+by share)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipNote:
-    """Of which quantities a function is a slip, what a student who made it is told, and what it earns.
+    """The quantities of which a function is a slip, the hint for a student who made it, and what it earns.
 
     `by_share`: the less of the work is right, the less.
     """
@@ -44,6 +42,24 @@ class SlipNote:
     credit: float = 0
     by_share: bool = False
     also_with: tuple[Mapping[str, Any], ...] = ()
+
+
+class Function(Protocol):
+    """What is asked here of an entry of the registry, which reads these notes and so can't be imported."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def docstring(self) -> str: ...  # noqa: D102
+    @property
+    def takes(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def slip(self) -> SlipNote | None: ...  # noqa: D102
+
+
+F = TypeVar("F", bound=Function)
 
 
 def note(docstring: str) -> SlipNote | None:
@@ -100,24 +116,24 @@ def _said(docstring: str) -> dict[str, str]:
     return said
 
 
-def known(entries: Mapping[str, Entry], quantity: str) -> Iterator[Entry]:
+def known(entries: Mapping[str, F], quantity: str) -> Iterator[F]:
     """The slips of a quantity, in the order of their files."""
     return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
 
 
-def single_of(entries: Mapping[str, Entry], quantity: str) -> str:
-    """Of which quantity another is twice as much, as its docstring says (`Twice: macs`); empty where it is of none."""
+def halved_quantity(entries: Mapping[str, Function], quantity: str) -> str:
+    """Return the quantity of which another is twice as much, as `Twice: macs` in its docstring says, or ""."""
     found = _TWICE.search(entries[quantity].docstring) if quantity in entries else None
     return found[1] if found and found[1] in entries else ""
 
 
-def of_expected(entry: Entry, conventions: Mapping[str, Any]) -> dict[str, Any]:
+def of_expected(entry: Function, conventions: Mapping[str, Any]) -> dict[str, Any]:
     """A slip as the value of a misconception: with those of the expected quantity's conventions that it has, too."""
     shared = {name: value for name, value in conventions.items() if name in entry.parameters}
     return {"quantity": entry.name, **({"with": shared} if shared else {})}
 
 
-def problem(entry: Entry, entries: Mapping[str, Entry]) -> str:
+def problem(entry: Function, entries: Mapping[str, Function]) -> str:
     """Why a slip can't be one of the quantities that it names; nothing where it can."""
     for name in entry.slip.of if entry.slip is not None else ():
         if name not in entries:

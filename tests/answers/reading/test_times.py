@@ -89,5 +89,5 @@ def test_times_of_a_hand_in(tmp_path):
 def test_a_time_has_no_expected_value(tmp_path):
     text = SPEC.replace("{at_most: {limit: 0.02}}}", "{close: {rtol: 0.1}}, expected: 0.01}")
     own_course.write(tmp_path, {"specs/lab/speed.yaml": text})
-    says = "a time is never compared with a value, as machines differ; 'checker: {at_most: {limit: 60}}'"
+    says = "times are not compared with a value, because machines differ; write 'checker: {at_most: {limit: 60}}'"
     assert says in own_course.findings(tmp_path)

@@ -115,4 +115,4 @@ def test_a_difference_below_float64_is_not_called_right(proof):
     weights = [onnx.numpy_helper.from_array(whole, "one"), onnx.numpy_helper.from_array(tiny, "two")]
     found = proof(model(nodes, weights, [1, 64], [1, 64]), original)
     assert [(finding.kind, finding.certain) for finding in found.findings] == [("outside", False)]
-    assert "their sum can't be told exactly" in found.findings[0].says
+    assert "their sum can't be determined exactly" in found.findings[0].says

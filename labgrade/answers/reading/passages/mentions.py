@@ -51,6 +51,7 @@ _LABELS = re.compile(r"[*_`)\]\u3011\s]{0,4}(?:[:\uff1a=]|->|\u2192|=>)|[*_`]{1,
 _BOUNDARY = re.compile(r"[.;|&\t\u3002\uff1b](?=[\s*_`(\[]|$)")
 _SAYS_VALUE = re.compile(r"(?<![\w.-])\d[\d,.'_ ]*\d|(?<![\w.-])\d(?![\w-])")
 _CELLS = str.maketrans(PIPES | {ord("&"): "|", ord("\t"): "|"})
+_PART = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}(?![\w.-])")  # HW 2-1
 # Behind a number, what it is, a value without commas, and a unit: `2-2-2,total traffic,119445.696,KB`.
 _OF_CSV = re.compile(r",(?=\S)[^,\d\n]{1,80},[\d.eE+_]{1,40}(?:,[^,\d\n]{0,40})?")
 _QUOTED = re.compile(r"^[ \t>]+", re.MULTILINE)
@@ -135,7 +136,10 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
         if each.line not in columns:
             at = bisect_left(ends, each.end)
             end = ends[at] if at < len(ends) else len(text)
-            found.append((each.line, text[_line(text, each) : _paragraph_end(text, each.end, end)]))
+            said = text[_line(text, each) : _paragraph_end(text, each.end, end)]
+            found += (
+                [*_head(text, _line(text, each), each.line), (each.line, said)] if "|" in said else [(each.line, said)]
+            )
     return _only(document, found, code=not path) if found else None
 
 
@@ -211,7 +215,7 @@ def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _head(text: str, start: int, line: int) -> Iterator[tuple[int, str]]:
-    """The first line of the table in which a row begins at `start`, with its number, where that says no number."""
+    """The first line of the table in which a row begins at `start`, with its number, where that says no value."""
     first, walked = start, 0
     while first > 0 and walked < _MOST_ROWS:
         above = text.rfind("\n", 0, first - 1) + 1
@@ -219,7 +223,7 @@ def _head(text: str, start: int, line: int) -> Iterator[tuple[int, str]]:
         if "|" not in row.translate(_CELLS) or row.lstrip().startswith("\\begin"):
             break
         first, walked = above, walked + 1
-    head = text[first : text.find("\n", first)]
+    head = _PART.sub("", text[first : text.find("\n", first)])
     if walked and not any(letter.isdigit() for letter in head):
         yield line - walked, head
         yield from ((between, _RULED) for between in range(line - walked + 1, line))
