@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
 from labgrade.answers.entries.places import find_alone, find_entry, find_stray, unit_of
-from labgrade.answers.entries.shapes import is_in_braces
+from labgrade.answers.entries.rearranged import is_in_braces
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numerals.numbers import read_number, worked_out
-from labgrade.answers.reading.numerals.stated_units import in_stated_units
+from labgrade.answers.reading.numerals.units import in_stated_units
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value

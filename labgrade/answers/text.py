@@ -14,9 +14,9 @@ from labgrade.answers.reading.documents import Document, Unreadable, read_docume
 from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
 from labgrade.answers.reading.passages.around import of_none, of_several
 from labgrade.answers.reading.plain_values import cut, is_array
+from labgrade.answers.reading.tabular.cells import each_apart, is_part
 from labgrade.answers.reading.tabular.formats.records import find_records
 from labgrade.answers.reading.tabular.headed import TableFound, TableProblem
-from labgrade.answers.reading.tabular.several import each_apart, is_part
 from labgrade.answers.reading.tabular.tables import find_every, find_tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.answers.reading.words.terms import stands_out

@@ -12,15 +12,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from labgrade.answers.entries.rearranged import COUNTS, forms, joined
-from labgrade.answers.entries.shapes import shapes_meant
+from labgrade.answers.entries.rearranged import COUNTS, forms, joined, shapes_meant
 from labgrade.answers.reading.claim import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.numerals.units import behind_rate, noun_in
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
-from labgrade.answers.reading.words.terms import TOTAL
-from labgrade.answers.reading.words.vocabulary import concepts
+from labgrade.answers.reading.words.terms import BRACKETS, TOTAL
+from labgrade.answers.reading.words.vocabulary import concepts, known_words
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
 
@@ -42,7 +41,6 @@ _OPERATOR = re.compile(
 )
 _TERMS = re.compile(r"[^\d+*-]{0,12}(?:[+*\u00d7\u00b7^-]|(?<=\s)x(?=\s))\s*")
 _MINUS = re.compile(r"\d[\s)]*-\s*\d")
-_BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ADDS = re.compile(r"\s*[-+*/x\u00d7\u00b7=]", re.IGNORECASE)
 _CORRECTS = re.compile(
     r"[?\u2260]|\b(?:not?|none|zero|kein\w{0,3}|wrong|actually|instead|correct(?:ly|ed)?|should|but|except|or"
@@ -56,17 +54,8 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 
-_ADDED = re.compile(r"[+*\u00d7\u00b7]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_PLAIN_WORDS = """about approx approximately roughly around nearly circa ca etwa ungef\u00e4hr rund environ cerca unos
-    aproximadamente exactly exact precisely precise genau exactamente exactement in im for f\u00fcr of the an is are to
-    equals equal it them has we our get value number count amount counted image inference sample batch per with and und
-    et rounded gerundet float fp single precision decimal si base units unit
-    model network decoder layers forward pass one takes take needs need requires uses
-    en el los las de le les la der die das den un une una size
-    torch pytorch onnx torchinfo torchsummary fvcore thop ptflops
-    \u7d04 \u7ea6 \u5927\u7d04 \u5927\u7ea6 \u7d04\u70ba \u7ea6\u4e3a \u5171 \u5171\u6709 \u4e00\u5171"""
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+_PLAIN = frozenset(known_words("plain", "in_an_entry"))
 _ALONE = re.compile(r"\b(?:only|alone|nur|solo|seulement)\b|\u53ea|\b(?:sqrt|log\d*|ln|exp)\s?\(", re.IGNORECASE)
 
 
@@ -121,7 +110,7 @@ def _word(text: str, kind: str) -> Meant | None:
 
 def _result(text: str, kind: str) -> Meant | None:
     """What stands behind the last sign of equality, or before the first, where beside it is what it was made of."""
-    sides = [_BRACKETS.sub("", each) for each in text.split("=")]
+    sides = [BRACKETS.sub("", each) for each in text.split("=")]
     if len(sides) < _PARTS:
         return None
     for result, formula in ((sides[-1], sides[-2]), (sides[0], sides[1])):
@@ -159,8 +148,8 @@ def _part_of(text: str, kind: str) -> Meant | None:
 
 def _beside_remarks(text: str, kind: str) -> Meant | None:
     """The only number outside of brackets, where what they hold may be parts of it: `100 nodes (52 Conv, ...)`."""
-    remarks = ["".join(filter(None, match.groups())) for match in _BRACKETS.finditer(text)]
-    meant = _alone(_BRACKETS.sub(lambda match: " " * len(match[0]), text), kind)
+    remarks = ["".join(filter(None, match.groups())) for match in BRACKETS.finditer(text)]
+    meant = _alone(BRACKETS.sub(lambda match: " " * len(match[0]), text), kind)
     if not remarks or meant is None:
         return None
     inside = [number for remark in remarks for number in _found(remark, kind)]
@@ -308,23 +297,23 @@ def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
     found = [each for each in find_numbers(text, kind) if each.number is not None]
     if not found or found[0].number is None or found[0].number.value != value.value:
         return ""
-    said = _ALONE.search(text) or (None if "=" in text else _added(_BRACKETS.sub(" ", text), kind))
+    said = _ALONE.search(text) or (None if "=" in text else _added(BRACKETS.sub(" ", text), kind))
     asked = noun_in(name.rpartition(".")[2].replace("_", " "))
     if asked and found[0].noun not in ("", asked):
         return f"{found[0].noun}, not {asked}"
     around = text[: found[0].start], _behind(text, found[0])
     doubt = doubt_about(*around) or other_precision(*around) or (said[0] if said else "")
-    return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
+    return doubt or ("" if "=" in text else _strange_word(BRACKETS.sub(" ", text), kind, name))
 
 
 def _behind(text: str, found: Found) -> str:
     return behind_rate(text[found.end :]) if found.measures == "rate" else text[found.end :]
 
 
-def _added(text: str, kind: str) -> re.Match[str] | None:
+def _added(text: str, kind: str) -> str:
     """The sign by which a number of a text is added to another one, or multiplied with it."""
     between = (text[one.end : other.start] for one, other in pairwise(find_numbers(text, kind)))
-    return next(filter(None, map(_ADDED.search, between)), None)
+    return next((sign for each in between for sign in each if sign in "+*\u00d7\u00b7"), "")
 
 
 def _strange_word(text: str, kind: str, name: str) -> str:

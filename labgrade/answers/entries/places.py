@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.numerals.units import label_unit
-from labgrade.answers.reading.words.vocabulary import concepts
+from labgrade.answers.reading.words.vocabulary import CAMEL, concepts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Path
 
 _NUMBERED = re.compile(r"(?P<lab>[a-z]+[ _.-]*)?(?P<number>\d{1,3}(?:-\d{1,3})+)")
-_LAB = re.compile(r"lab", re.IGNORECASE)
 _MOST_KEYS = 2_000
 _DEEPEST = 3  # mappings around the tasks: `answers`, `hw2`
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_.:#-]+")
 _AROUND = frozenset({"answer", "answers", "results", "solution", "solutions", "values"})
 _ALIKE = 0.85  # of two words
@@ -196,8 +194,8 @@ def _meaning(wanted: str) -> Callable[[str], bool]:
         return lambda key: _plain(key) == plain
     digits = r"[-_. ]".join(number["number"].split("-"))
     pattern = re.compile(rf"(?<!\d)(?<!\d[-_.]){digits}(?![-_.]?\d)")
-    of_lab = bool(_LAB.match(number["lab"] or ""))
-    return lambda key: bool(pattern.search(as_ascii(key[:80]))) and bool(_LAB.search(key)) is of_lab
+    of_lab = (number["lab"] or "").lower().startswith("lab")
+    return lambda key: bool(pattern.search(as_ascii(key[:80]))) and ("lab" in key.lower()) is of_lab
 
 
 def _wording(wanted: str) -> Callable[[str], bool]:
@@ -207,7 +205,7 @@ def _wording(wanted: str) -> Callable[[str], bool]:
     words = {_in_full(word) for word in _plain(wanted).split("-")}
 
     def means(key: str) -> bool:
-        own = {_base(word) or _in_full(_plain(word)) for word in _SEPARATORS.split(_CAMEL.sub("-", key[:80])) if word}
+        own = {_base(word) or _in_full(_plain(word)) for word in _SEPARATORS.split(CAMEL.sub("-", key[:80])) if word}
         return own & _NOT == words & _NOT and (words <= own or own <= words)
 
     return means
@@ -236,4 +234,4 @@ def _nearly(one: str, other: str) -> bool:
 
 
 def _plain(key: str) -> str:
-    return _SEPARATORS.sub("-", _CAMEL.sub("-", as_ascii(key[:80]))).strip("-").lower()
+    return _SEPARATORS.sub("-", CAMEL.sub("-", as_ascii(key[:80]))).strip("-").lower()

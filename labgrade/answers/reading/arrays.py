@@ -8,22 +8,23 @@ import math
 import re
 import warnings
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from labgrade.answers.reading.documents import Unreadable, read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from labgrade.core.results import Submission
     from labgrade.values import Array
 
+_Of = TypeVar("_Of")
 LARGEST = 256_000_000
 _MOST_ARRAYS = 2_000
 _UNPACKED = 512_000_000
 _HEADER_BYTES = 1 << 17
-
-
 _MOST_HEADER = 8 << 20
 _SAFE = {
     "F64": "float64",
@@ -49,46 +50,31 @@ class _NpyError(Exception):
 
 def read_npy(submission: Submission, relative: str) -> Array | Unreadable:
     """The array in a .npy file of at most `LARGEST` bytes; objects, which would be unpickled, are refused."""
+    return _read(submission, relative, _array)
+
+
+def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
+    """The arrays in a .npz file by name: at most 2,000 of them, and 512 MB once unpacked."""
+    return _read(submission, relative, _members)
+
+
+def read_raw(submission: Submission, relative: str, dtype: str, shape: tuple[int, ...]) -> Array | Unreadable:
+    """The array that is a file's bytes, of a number type and shape that the spec says."""
+    return _read(submission, relative, lambda data: _numbers(data, dtype, shape))
+
+
+def read_safetensors(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
+    """The arrays in a .safetensors file by name: a header in JSON, then their bytes."""
+    return _read(submission, relative, _of_safetensors)
+
+
+def _read(submission: Submission, relative: str, of: Callable[[bytes], _Of]) -> _Of | Unreadable:
     data = read_bytes(submission, relative, LARGEST)
     if isinstance(data, Unreadable):
         return data
     try:
         with warnings.catch_warnings(action="ignore"):  # of headers that Python 2 wrote
-            return _array(data)
-    except _NpyError as error:
-        return Unreadable(path=relative, reason=f"'{relative}' {error}")
-
-
-def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
-    """The arrays in a .npz file by name: at most 2,000 of them, and 512 MB once unpacked."""
-    data = read_bytes(submission, relative, LARGEST)
-    if isinstance(data, Unreadable):
-        return data
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return _members(data)
-    except _NpyError as error:
-        return Unreadable(path=relative, reason=f"'{relative}' {error}")
-
-
-def read_raw(submission: Submission, relative: str, dtype: str, shape: tuple[int, ...]) -> Array | Unreadable:
-    """The array that is a file's bytes, of a number type and shape that the spec says."""
-    data = read_bytes(submission, relative, LARGEST)
-    if isinstance(data, Unreadable):
-        return data
-    try:
-        return _numbers(data, dtype, shape)
-    except _NpyError as error:
-        return Unreadable(path=relative, reason=f"'{relative}' {error}")
-
-
-def read_safetensors(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
-    """The arrays in a .safetensors file by name: a header in JSON, then their bytes."""
-    data = read_bytes(submission, relative, LARGEST)
-    if isinstance(data, Unreadable):
-        return data
-    try:
-        return _of_safetensors(data)
+            return of(data)
     except _NpyError as error:
         return Unreadable(path=relative, reason=f"'{relative}' {error}")
 

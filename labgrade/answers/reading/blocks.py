@@ -34,7 +34,7 @@ _OF_CODE = re.compile(  # a line that is no statement by itself, between others 
 )
 _NAMES_CODE = re.compile(r"`[^`\n]{1,120}`|\b\w+(?:\.\w+)*\([^()\n]{0,60}\)")
 _WORDS = re.compile(r"(?:\b[^\W\d_]+,?[ ]+){4}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
-_TRIPLE = re.compile(r'"""|' + "'''")
+_TRIPLE = ('"""', "'''")
 _LONGEST = 400
 _LEAST, _LEAST_NAMED = 0.34, 0.15  # shares of the lines of a fence that are plainly code
 
@@ -91,7 +91,7 @@ def _of_fence(lines: list[str], *, named: bool, sure: bool, example: str) -> Ite
     quoted = False
     for at, line in enumerate(lines):
         inside = quoted
-        quoted ^= source and len(_TRIPLE.findall(line[:_LONGEST])) % 2 == 1
+        quoted ^= source and sum(map(line[:_LONGEST].count, _TRIPLE)) % 2 == 1
         of_code = sure or inside or (at < last and bool(_OF_CODE.match(line[:_LONGEST]))) or bool(_COMMENT.match(line))
         comment = named and bool(_COMMENT.match(line))
         yield Kind(code=plainly[at] or comment or (source and of_code), fenced=True, example=example)

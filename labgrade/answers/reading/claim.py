@@ -18,10 +18,21 @@ from labgrade.answers.reading.doubts import doubt_about, other_model, taken_back
 from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.numerals.number_words import Found, in_words
 from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explain_number, find_numbers, with_point
-from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
-from labgrade.answers.reading.plain_values import read_shape, shapes_said
+from labgrade.answers.reading.numerals.units import divided_by, is_unit, label_unit, noun_in
+from labgrade.answers.reading.plain_values import NOT_FINITE, read_shape, shapes_said
 from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
-from labgrade.answers.reading.words.terms import GOES_ON, JOINED, PIPES, TOTAL, agree, is_term, misprinted, stands_out
+from labgrade.answers.reading.words.terms import (
+    DIGIT,
+    GOES_ON,
+    JOINED,
+    LETTERS,
+    PIPES,
+    TOTAL,
+    agree,
+    is_term,
+    misprinted,
+    stands_out,
+)
 from labgrade.answers.reading.words.vocabulary import pattern
 from labgrade.values import Number
 
@@ -34,7 +45,6 @@ MOST_PLACES = 1_000
 _REACH = 400
 _MOST_ROWS = 200
 _SCALED = frozenset({"count", "bytes", "number"})  # kinds that a power of ten or two may be divided out of
-_DIGIT = re.compile(r"\d")
 _NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
 _FILLER = re.compile(
     r"""[\s*_`~$"'>\\]+ | </?\w[^<>\n]{0,80}> | [-=:|,≈→⇒]+>? | <=> | \\approx | \\sim | \.{2,}|…+|·{3,}
@@ -55,17 +65,13 @@ _COUNTS = re.compile(r"\d[\d.,]*\s?[kKMGT]?\s{0,20}$")  # the words are the unit
 _NUMBERED = re.compile(r"[\s>*+-]*\d{1,3}[.)]?\s*")  # 1. Total MACs
 _UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
 _EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?\w[^<>]*+>)\s*+$")
-_MARK = re.compile(r"[ \t>]*")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
 _RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
 _SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]")
-_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _PERCENT_ZERO = re.compile(r"0(?:[.,]0{1,6})?[ \u00a0]?%(?:\s(?:of|von|der|de|des|del)\b[^\n.;|]{0,60})?")
 _ENDS = re.compile(r"[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\([^()]{0,60}\)|$)")
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
-_OTHER_WORD = re.compile(r"[^\W\d_]{2,}")
 _TITLES = re.compile(r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?=[:=|])", re.IGNORECASE)
-_UNIT_WORD = re.compile(r"(?:[kKMGT]?i?B|bytes?|[kKMGT]?MACs?|[kKMGT]|ops)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +265,7 @@ def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[
         between = part[last.end : each.start]
         if each.start <= first.start or not stands_out(part, each) or first.number is None or each.number is None:
             continue
-        words = [word for word in _OTHER_WORD.findall(between) if not _UNIT_WORD.match(word)]
+        words = [word for word in LETTERS.findall(between) if len(word) > 1 and not is_unit(word)]
         if any(not pattern("doubts", "choice").fullmatch(word) for word in words):
             return
         if kind == "number" and between.strip() == "(":  # 10e-2 (0.98): another measurement
@@ -278,7 +284,7 @@ def not_counted(rest: str, kind: str) -> Found | None:
         if (words := in_words(rest, 0)) is not None:
             end, value = words
             return Found(start=0, end=end, number=Number(value=Fraction(value), text=rest[:end].strip()))
-    no_number = _NOT_FINITE.match(rest)
+    no_number = NOT_FINITE.match(rest)
     if no_number is None:
         return None
     return Found(start=0, end=no_number.end(), problem=f"'{no_number[0]}' is not a number that can be judged")
@@ -296,8 +302,7 @@ def _next_line(label: str, below: str, asked: _Wanted, offset: int) -> list[Cand
     """The first line with something on it, where that begins with the value."""
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
-            marks = _MARK.match(line)
-            plain = as_ascii(line).translate(PIPES)[marks.end() if marks else 0 :][:_REACH]
+            plain = as_ascii(line).translate(PIPES)[len(line) - len(line.lstrip(" \t>")) :][:_REACH]
             position, stated = _skipped(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []
@@ -322,10 +327,10 @@ def _header_above(text: str, position: int) -> list[str]:
 
 def _unit_above(header: list[str], row: str, label: str, asked: _Wanted) -> str:
     """The unit of a row's first number: of its column's header, `| Quantity | MiB |`, or of a cell of its own."""
-    number = _DIGIT.search(row, len(label))
+    number = DIGIT.search(row, len(label))
     column = row.count("|", 0, number.start()) if number is not None else len(header)
     cell = header[column].strip(" *`_") if column < len(header) else ""
-    cells = (each.strip(" *`_") for each in row.split("|")[label.count("|") + 1 :] if not _DIGIT.search(each))
+    cells = (each.strip(" *`_") for each in row.split("|")[label.count("|") + 1 :] if not DIGIT.search(each))
     said = (unit_of_header(cell) or cell, *cells)
     return next((each for each in said if label_unit(each, asked.kind) is not None), "")
 
@@ -340,8 +345,8 @@ def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
     own = [cell for cell, name in zip(cells, names, strict=False) if not other_model(name, about)]
     meant = [bool(OUR_ANSWER.search(name)) for name in names[: len(cells)]]
     if meant.count(True) == 1:
-        own = [cell for cell, is_meant in zip(cells, meant, strict=False) if is_meant or not _DIGIT.search(cell)]
-    return "|".join(own) if any(map(_DIGIT.search, own[1:])) else plain
+        own = [cell for cell, is_meant in zip(cells, meant, strict=False) if is_meant or not DIGIT.search(cell)]
+    return "|".join(own) if any(map(DIGIT.search, own[1:])) else plain
 
 
 def _column_below(text: str, before: str, rest: str, line_end: int, end: int, asked: _Wanted) -> list[Candidate]:

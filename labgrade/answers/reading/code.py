@@ -40,10 +40,6 @@ _PROSE = re.compile(
 _LAYER = re.compile(r"(?:torch\.)?nn\.[A-Z]\w{0,40}\([\w\s=,.]{0,80}\)")
 _STARTS_A_VARIABLE = re.compile(r"\s*(?:[a-z]\w*_\w+|[a-z]+[A-Z]\w*)\s*=\s*[01](?:\.0*)?\s*(?:#.*)?$")
 
-_COMMENT = re.compile(r"[ \t]*(?:#|//)")
-_LANGUAGE = re.compile(r"```+[ \t]*\{?\.?(?:py|ipython|c\b|cpp|c\+\+|cc|cuda|java|js|matlab|rust)", re.IGNORECASE)
-_FURTHEST = 20_000
-
 
 def is_code(line: str) -> bool:
     """Whether a line (its first 400 characters) is source code: a statement, a call, a format string."""

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.markup import LOSSY, converted, plain_latex, plain_markup
-from labgrade.answers.reading.numerals.stated_units import in_stated_units
+from labgrade.answers.reading.numerals.units import in_stated_units
+from labgrade.answers.reading.words.terms import INK
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ _LOG = re.compile(
 )
 _LEAST_LOGGED = 2
 _INDENT = 13
-_INK = re.compile(r"[^\n]")
 _LINE_END = re.compile(r"\r+\n|\r")  # `\r\r\n` is one: Python's csv writes it on Windows without newline=""
 
 
@@ -67,7 +67,7 @@ def visible(text: str, *, addresses: bool = False) -> str:
     for start, end in _hidden(text):
         if addresses and text.startswith(_ADDRESSES, start):
             continue
-        pieces += (text[position:start], _INK.sub(" ", text[start:end]))
+        pieces += (text[position:start], INK.sub(" ", text[start:end]))
         position = end
     return "".join(pieces) + text[position:]
 

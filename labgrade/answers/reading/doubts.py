@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import find_numbers
-from labgrade.answers.reading.words.terms import agree, stands_out
+from labgrade.answers.reading.words.terms import SIGNS, TAG, agree, stands_out
 from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _SENTENCE = re.compile(r"[;|\uff1b\u3002]|(?<!\bca)(?<!approx)(?<!e\.g)(?<!i\.e)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
-_REMARK = re.compile(r"[^\d()\[\]]{0,12}[(\[](?!see\b)[^()\[\]]{0,20}[)\]]", re.IGNORECASE)  # 5 MACs (paper)
 _OPEN = re.compile(r"[\s*_`$)]*(?:\?|±|\+/-|\\pm|[✗✘❌])")
 _PART_OF = re.compile(  # only 1,025,000 of the 6,624,904 parameters are trainable
     r"(?:[\d%]|\b(?:none|few|some|many|half|part|most|not all|einige|wenige|keine\w?|aucune?))[\s*_`]+"
@@ -55,13 +54,11 @@ _OF_MODEL = re.compile(
     r"[\s*_`]*(?:(?:is|was|are)\s+(?:(?:the|what|value|number|result|one|that)\s+){0,3})?(?:for|of|in|on|für|bei|von|pour|para|what)\s+(?:the\s+)?|\s*\(\s*",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
 _ASIDE = re.compile(
     r"[(\[](?:[^()\[\]\s]+\s+){2,}[^()\[\]]*[)\]]|[(\[](?:unlike|without|ohne|sans)[^()\[\]]*[)\]]", re.IGNORECASE
 )
 _ADDS_UP = re.compile(r"\b(?:sum|sums|summed|add|adds|added|adding|comes?) up to\b", re.IGNORECASE)
 _BOUND = re.compile(r"\b(max|min)\.\s", re.IGNORECASE)
-_PLAIN = re.compile(r"[\W_]+")
 _NEAR, _REACH = 48, 240  # characters
 _MAGNITUDE = 10
 
@@ -71,7 +68,7 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
 
     `about` is the model in question: a number said of another one is none.
     """
-    plain = _ADDS_UP.sub(" = ", _TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
+    plain = _ADDS_UP.sub(" = ", TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
     sentence = _SENTENCE.split(plain)[-1]
     sentence = _without_labels(_ASIDE.sub(" ", sentence))
     clauses = _CLAUSE.split(sentence)
@@ -172,6 +169,6 @@ def names_model(text: str) -> bool:
 def other_model(text: str, about: str) -> str:
     """The name of a model that the text speaks of, where it is another one than `about`; else ""."""
     names = [match[0].strip(" _-") for match in _MODEL.finditer(text)] if about else []
-    own = _PLAIN.sub("", about.lower())
-    others = [name for name in names if _PLAIN.sub("", name.lower()) not in own]
+    own = SIGNS.sub("", about.lower())
+    others = [name for name in names if SIGNS.sub("", name.lower()) not in own]
     return others[0] if others and len(others) == len(names) else ""

@@ -7,21 +7,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_model, taken_back
+from labgrade.answers.reading.numerals.units import is_unit
 from labgrade.answers.reading.pieces import LinePiece
 from labgrade.answers.reading.tabular.headers import answer_column
-from labgrade.answers.reading.words.terms import JOINED, agree, stands_out
+from labgrade.answers.reading.words.terms import JOINED, LETTERS, agree, stands_out
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 
 if TYPE_CHECKING:
     from labgrade.answers.reading.numerals.number_words import Found
     from labgrade.answers.reading.pieces import Above
 
-UNIT_ALONE = re.compile(r"[kKMGT]i?B|bytes|B|[GM]?MACs?|[GM]?FLOPs?")
 _LARGEST_IN_PASSING = 1_000
 _BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
 _MAGNITUDE = 10
 _ONE_OF_SEVERAL = frozenset({"trainable", "frozen", "types"})  # of a heading that speaks of several answers
-_LETTERS = re.compile(r"[^\W\d_]+")
 _CLAUSE_END = re.compile(r"\((?=[^()\d]{0,200}(?:\d|[:=][\s*`]*$))|[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _SENTENCE = re.compile(r"[;\u3002\uff1b]|[.!?]\s")
 _OF_SEVERAL = frozenset({"trainable", "frozen"})
@@ -129,7 +128,7 @@ def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[froze
 def _parts_follow(plain: str, found: Found, after: str) -> bool:
     """Whether a number is the whole of what follows it: `66,568,768 bytes: the input (602,112) + the weights (...)`."""
     head, colon, _ = after.partition(":")
-    return bool(colon and not _LETTERS.search(head) and " + " in plain[found.end :])
+    return bool(colon and not LETTERS.search(head) and " + " in plain[found.end :])
 
 
 def _counted(found: Found, after: str, *, ends: bool) -> frozenset[str]:
@@ -145,7 +144,7 @@ def chosen(plain: str, found: list[Found]) -> frozenset[int]:
     """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
     either: set[int] = set()
     for one, other in pairwise(found):
-        words = [word for word in _LETTERS.findall(plain[one.end : other.start]) if not UNIT_ALONE.fullmatch(word)]
+        words = [word for word in LETTERS.findall(plain[one.end : other.start]) if not is_unit(word)]
         if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
             near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
             either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.blocks import Kind, kinds
 from labgrade.answers.reading.doubts import corrections, other_model
-from labgrade.answers.reading.labelling import UNIT_ALONE, chosen, in_brackets, labelled, led
+from labgrade.answers.reading.labelling import chosen, in_brackets, labelled, led
 from labgrade.answers.reading.numerals.number_words import Found, words_in
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.numerals.units import divided_by, label_unit
+from labgrade.answers.reading.numerals.units import divided_by, is_unit, label_unit
 from labgrade.answers.reading.pieces import OPEN, Above, Line, LinePiece
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.formats.series import apart, of_labels
 from labgrade.answers.reading.tabular.headers import unit_of_header
-from labgrade.answers.reading.words.terms import GOES_ON, LEFT_OUT, PIPES, is_term
+from labgrade.answers.reading.words.terms import GOES_ON, LEFT_OUT, PIPES, RULE, is_term
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.values import Number
 
@@ -55,7 +55,6 @@ _UNIT_BEHIND = re.compile(  # 119445696, in KB
     r"[*_`]{0,2}([A-Za-z]{1,12})(?![\w-])",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _GROUPED = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
 _RUNS = re.compile(r"(?:^|[\s\])>])(?:\$ |\./|python3? )")  # a command of a terminal
 
@@ -103,7 +102,7 @@ def _run_for(written: str, about: str, before: str) -> str:
 def _is_unfilled(plain: str) -> bool:
     """Whether a line ends with a label and a blank to fill in, or a unit alone."""
     found = _UNFILLED.search(plain)
-    return found is not None and bool(_BLANK.search(found[1]) or UNIT_ALONE.fullmatch(found[2]))
+    return found is not None and (_BLANK.search(found[1]) is not None or is_unit(found[2]))
 
 
 def _joined(found: re.Match[str]) -> str:
@@ -123,7 +122,7 @@ def _line(whole: str, above: Above, path: str, number: int, about: str, kind: Ki
         return None
     if LEFT_OUT.match(whole):
         return Line(place=place, number=number, dots=True)
-    if _RULE.match(whole):
+    if RULE.match(whole.strip("`~ \t")):
         return None
     plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]

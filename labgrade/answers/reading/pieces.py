@@ -53,6 +53,16 @@ class Line:
     terms: bool = False
     unread: str = ""
 
+    @property
+    def words(self) -> list[str]:
+        """Its words, in order."""
+        return [piece.value for piece in self.pieces if isinstance(piece.value, str)]
+
+    @property
+    def values(self) -> tuple[LinePiece, ...]:
+        """Its numbers and shapes, in order."""
+        return tuple(piece for piece in self.pieces if not isinstance(piece.value, str))
+
 
 @dataclass(slots=True)
 class Above:

@@ -14,7 +14,7 @@ from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.values import Number
 
 LEFT_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
-_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _PRINTED_TENSOR = re.compile(
     r"(?:(?P<factor>[-+.\de]{1,20})\s{0,8}\*)?(?P<numbers>[-+.\de\s]{1,100000})\[ CPU\w{1,20}Type\{[\d,]{1,40}\} \]"
 )
@@ -40,7 +40,7 @@ def not_finite(plain: object) -> str:
     """`nan`, `inf` or `-inf` where plain data says it, as a number or as text; else nothing."""
     plain = without_numpy(plain)
     if isinstance(plain, str):
-        plain = float(plain) if _NOT_FINITE.fullmatch(plain.strip()) else 0.0
+        plain = float(plain) if NOT_FINITE.fullmatch(plain.strip()) else 0.0
     return str(plain) if isinstance(plain, float) and not math.isfinite(plain) else ""
 
 

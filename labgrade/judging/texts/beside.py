@@ -8,24 +8,26 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import Line, LinePiece
+from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.answers.reading.words.terms import agree
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 from labgrade.core.results import Answer
-from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting, words_of
+from labgrade.judging.texts.choice import waiting
+from labgrade.judging.texts.evidence import LEAST_DIGITS, MAGNITUDE, SPECIAL, Rank, Sighting
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from labgrade.answers.reading.numerals.units import Unit
     from labgrade.core.results import Answered
     from labgrade.judging.texts.evidence import WantedNumber
+    from labgrade.values import Scalar, Table, Value
     from labgrade.verdict import Verdict
 
 CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 PARTS, MOST_PARTS = 2, 100  # of a sum
-_IN_FULL = 10**6  # of so many digits no two numbers add up to a third by accident
 _TELLING = 10_000  # a smaller number may stand anywhere
-_ROUGHLY = Fraction(1, 100)
 _WHOLE = frozenset({"parameters", "total", "memory"})
 _COMMA = re.compile(r"(\d{1,3}),(\d{3})\s?([A-Za-z].*)")
 THOP = re.compile(r"\d{1,3}\.\d{3}B")
@@ -59,14 +61,6 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
     return any(number.value + number.half_unit < each.value < MAGNITUDE * number.value for each in larger)
 
 
-def is_rough(other: Sighting, best: Sighting) -> bool:
-    """Whether a number says roughly what another one says in full: `26,499,616 bytes; the file has 26.6 MB`."""
-    few, full = other.number.digits, best.number.digits
-    off = abs(other.number.value - best.number.value)
-    in_full = full is None or full > LEAST_DIGITS
-    return few is not None and few <= CLAIMABLE_DIGITS and in_full and off <= _ROUGHLY * abs(best.number.value)
-
-
 def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
     """Whether a line pairs its numbers with like labels, so that the nearest one is not of these words: `5 / 4 / 1`."""
     asked = wanted.asked & SPECIAL
@@ -83,7 +77,7 @@ def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict
 def all_trainable(lines: Iterable[Line]) -> Line | None:
     """The line that says of all parameters that they are trainable."""
     for line in lines:
-        text = " ".join(words_of(line)).lower()
+        text = " ".join(line.words).lower()
         if line.code or line.quoted or not pattern("everything").search(text) or pattern("exceptions").search(text):
             continue
         none = any(isinstance(piece.value, Number) and not piece.value.value for piece in line.pieces)
@@ -111,13 +105,6 @@ def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
     return []
 
 
-def two_adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
-    """All numbers that add up with another one to a whole in full: what the convolutions and the linear layers take."""
-    values = {each.number.value for each in numbers if each.number.value > 0}
-    exact = whole.half_unit == 0 and whole.value >= _IN_FULL
-    return [each for each in numbers if exact and whole.value - each.number.value in values]
-
-
 def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) -> Sighting | None:
     """What stands plainly behind the spec's words, as a candidate; none where it is quoted, and so another's words."""
     if not isinstance(answer, Answer) or not isinstance(answer.value, Number):
@@ -129,6 +116,49 @@ def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) ->
     piece = LinePiece(value=answer.value, said=tuple(sorted(concepts(" ".join(words)))))
     claimed = Sighting(line=line, piece=piece, number=answer.value, rank=Rank.WORDS, claimed=True)
     return None if line.quoted else claimed
+
+
+_ABOVE = 6  # lines
+
+
+def units_on(line: Line) -> list[Unit]:
+    """The units that stand by themselves on a line."""
+    found = [label_unit(word) for word in dict.fromkeys(line.words)]
+    return [unit for unit in found if unit is not None and unit.scale != 1]
+
+
+def units_above(lines: Sequence[Line], line: Line) -> list[Unit]:
+    """The units on a line and on those above it, the nearest first."""
+    at = next((at for at, each in enumerate(lines) if each.place == line.place), 0)
+    near = [each for each in lines[max(0, at - _ABOVE) : at + 1] if not each.code]
+    return [unit for each in reversed(near) for unit in units_on(each)]
+
+
+def scaled(number: Number, scale: Fraction, unit: str) -> Number:
+    """A number in a unit that stands elsewhere."""
+    digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
+    half = (number.half_unit or Fraction(1, 2)) * scale
+    return replace(number, value=number.value * scale, half_unit=half, digits=digits, text=f"{number.text} {unit}")
+
+
+def table_in_sight(
+    judged: Callable[[Value], Verdict], table: Table, as_it_is: Verdict, lines: Sequence[Line]
+) -> Verdict:
+    """MANUAL where all rows are right in a unit that stands beside the table; else the verdict as it is."""
+    for line in lines:
+        for unit in units_on(line):
+            rows = (
+                replace(row, cells={key: _cell_in(cell, unit) for key, cell in row.cells.items()}) for row in table.rows
+            )
+            verdict = judged(replace(table, rows=tuple(rows)))
+            if verdict.credit == 1:
+                why = f"in '{unit.text}', which stands on {line.place}, all rows are right"
+                return waiting(as_it_is.reason, verdict, "unit in sight", why, line.place)
+    return as_it_is
+
+
+def _cell_in(cell: Scalar | None, unit: Unit) -> Scalar | None:
+    return scaled(cell, unit.scale, unit.text) if isinstance(cell, Number) else cell
 
 
 def said_in_order(

@@ -20,7 +20,8 @@ from labgrade.judging.texts.beside import (
     is_of_another,
     is_rounder,
     is_same_number,
-    two_adding_up,
+    scaled,
+    units_above,
 )
 from labgrade.judging.texts.choice import MOST_ALIKE
 from labgrade.judging.texts.evidence import (
@@ -37,9 +38,7 @@ from labgrade.judging.texts.evidence import (
     is_bare,
     ranked,
     sightings,
-    words_of,
 )
-from labgrade.judging.texts.in_sight import scaled, units_above
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ class Candidates:
             others = [each for each in self._said if not agree(each.number, best.number)]
             own = [each for each in others if each.rank > Rank.OTHER]
             runs = (adding_up(best.number, of[at : at + MOST_PARTS]) for of in (own, others) for at in range(len(of)))
-            pairs = two_adding_up(best.number, others)
-            self._parts = {id(each.piece) for run in (*runs, pairs) for each in run}
+            self._parts = {id(each.piece) for run in runs for each in run}
         return id(other.piece) in self._parts
 
     def _lacks_its_unit(self, each: Sighting) -> bool:
@@ -201,7 +199,7 @@ class Candidates:
         if not wanted.asked & SPECIAL or all(concepts(words) & SPECIAL for words in wanted.beside):
             return False
         said = {concept for line in self._lines for piece in line.pieces for concept in piece.said}
-        words = {word for line in self._lines if not line.code for word in words_of(line)}
+        words = {word for line in self._lines if not line.code for word in line.words}
         return not wanted.asked & SPECIAL & said.union(*map(concepts, sorted(words)))
 
     def _has_unit_in_sight(self, chosen: Sighting) -> bool:

@@ -33,24 +33,26 @@ def answered(verdict: Verdict, chosen: Sighting) -> Choice:
     return Choice(verdict=verdict, place=chosen.line.place, number=chosen.number)
 
 
+def waiting(reason: str, verdict: Verdict, kind: str, why: str = "", place: str = "", hint: str = "") -> Verdict:
+    """MANUAL for a reason, with what labgrade would say, why, and of which `kind` that is."""
+    why = why or verdict.reason or "it is the expected value"
+    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind=kind)
+    waits = without_value(Outcome.MANUAL, reason, hint=hint)
+    return replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows)
+
+
 def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: str, found: Iterable[Sighting]) -> Choice:
     """MANUAL, with what labgrade would say of `chosen`."""
     stands = f"{chosen.number} stands on {chosen.line.place}"
-    waits = without_value(Outcome.MANUAL, f"no value could be read for certain: {stands}", hint=wanted.hint)
+    reason = f"no value could be read for certain: {stands}"
     alike = {
         each.number.value for each in found if are_rivals(each.number, chosen.number) and each.rank >= Rank.GENERAL
     }
     if len(alike) > MOST_ALIKE:
-        return Choice(verdict=waits, place=chosen.line.place)
+        return Choice(verdict=without_value(Outcome.MANUAL, reason, hint=wanted.hint), place=chosen.line.place)
     said = verdict.hint or verdict.reason or ("it is the expected value" if wanted.right else "it is in the range")
-    suggestion = Suggestion(
-        outcome=verdict.outcome,
-        credit=verdict.credit,
-        why=f"{stands}{f' ({chosen.piece.doubt!r})' if chosen.piece.doubt else ''}: {said}",
-        place=chosen.line.place,
-        kind=kind,
-    )
-    waits = replace(waits, suggestion=suggestion, facts=verdict.facts)
+    why = f"{stands}{f' ({chosen.piece.doubt!r})' if chosen.piece.doubt else ''}: {said}"
+    waits = waiting(reason, verdict, kind, why, chosen.line.place, wanted.hint)
     return Choice(verdict=waits, place=chosen.line.place, number=chosen.number)
 
 

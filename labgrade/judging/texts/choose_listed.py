@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
+from labgrade.answers.reading.placeholders import is_placeholder
 from labgrade.answers.reading.words.vocabulary import concepts, labels
-from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import Sighting, sightings
 from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Suggestion, without_value
+from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,33 +52,24 @@ def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 def _lists(lines: Sequence[Line]) -> Iterator[tuple[Line, frozenset[str]]]:
     """The names behind a word of operators or types: on its line, or alone on the lines below it."""
     for place, line in enumerate(lines):
-        words = _words(line)
+        words = line.words
         labelling = [at for at, word in enumerate(words) if concepts(word) & {"types", "operators"}]
         if not labelling or len(words) < len(line.pieces):
             continue
         behind = [word for word in words[labelling[-1] + 1 :] if _is_name(word)]
         if len(behind) < 2:  # noqa: PLR2004 - one name is no list
-            behind = [word for each in takewhile(_is_names, lines[place + 1 :]) for word in _words(each)]
+            behind = [word for each in takewhile(_is_names, lines[place + 1 :]) for word in each.words]
         if len(behind) > 1:
             yield line, frozenset(behind)
 
 
-def _words(line: Line) -> list[str]:
-    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
-
-
 def _is_names(line: Line) -> bool:
-    words = _words(line)
+    words = line.words
     return len(words) == len(line.pieces) and all(map(_is_name, words)) and not line.code
 
 
 def _is_name(word: str) -> bool:
     return word[:1].isupper() or "::" in word
-
-
-_OPEN = re.compile(
-    r"(?:\?{2,}|todo|tb[ad]|n/a|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE
-)
 
 
 def left_open(wanted: WantedNumber, lines: Sequence[Line]) -> bool:
@@ -101,8 +92,8 @@ def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> C
 
 def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
     """The first line that says the words of a value and that it is still to come: `Total MACs: ?`."""
-    words = [(line, _words(line)) for line in lines if len(_words(line)) == len(line.pieces)]
-    said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and _OPEN.match(each[-1])]
+    words = [(line, line.words) for line in lines if len(line.words) == len(line.pieces)]
+    said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and is_placeholder(each[-1])]
     return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
 
@@ -172,7 +163,7 @@ def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[st
         row.name for row in required if any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
     }
     said = [
-        (line, {rows.get(plain_name(each)) for word in _words(line) for each in (word, word.removesuffix("s"))})
+        (line, {rows.get(plain_name(each)) for word in line.words for each in (word, word.removesuffix("s"))})
         for line in lines
     ]
     every = len(wanted) >= _LEAST_SAID and wanted <= set().union(*(names for _, names in said))
@@ -181,12 +172,12 @@ def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[st
 
 def _names_two(line: Line, rows: Mapping[str, str]) -> bool:
     """Whether a line names two rows, as a sum of theirs does."""
-    return len({rows[name] for word in _words(line) if (name := plain_name(word)) in rows}) > 1
+    return len({rows[name] for word in line.words if (name := plain_name(word)) in rows}) > 1
 
 
 def _names_rows(line: Line, *, shapes: bool) -> bool:
     """Whether a line has operators' whole names and as many numbers, or a layer's with its sizes a column each."""
-    words = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+    words = line.words
     numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
     operators = sum("::" in word for word in words)
     return (shapes and numbers > 1 and any("." in word for word in words)) or 1 < operators <= numbers
@@ -215,9 +206,7 @@ def choose_shape(
     if chosen is not None:
         verdict = judged(chosen[1])
         why = f"{_shown(chosen)}: {verdict.hint or verdict.reason or 'it is the expected value'}"
-        kind = "value without a label"
-        suggestion = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind=kind)
-        waits = replace(waits, suggestion=suggestion)
+        waits = waiting(waits.reason, verdict, "value without a label", why, place)
     return Choice(verdict=waits, place=place)
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.numerals.number_words import in_words
+from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number, Row, Table
 
@@ -32,10 +33,7 @@ _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
-_COUNT_WORDS = frozenset(
-    {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
-    | {"anzahl", "mal", "veces", "fois", "個", "个", "次", "數量", "数量", "個數", "次數", "개", "회", "回"}
-)
+_COUNT_WORDS = frozenset(known_words("count_words"))
 _Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
 
 
@@ -122,14 +120,14 @@ def _right(records: Sequence[_NamedValues], expected: Table) -> int:
 def _kinds_beside(lines: Sequence[Line], names: Mapping[str, str]) -> dict[str, str]:
     """Names in the namespace of expected ones, on a line with one of these: rows that nobody expected."""
     known = {name.partition(_NAMESPACE)[0] for name in names.values() if _NAMESPACE in name}
-    words = [[piece.value for piece in line.pieces if isinstance(piece.value, str)] for line in lines if known]
+    words = [line.words for line in lines if known]
     beside = (word for each in words if any(plain_name(word) in names for word in each) for word in each)
     return {plain_name(word): word for word in beside if _NAMESPACE in word and word.partition(_NAMESPACE)[0] in known}
 
 
 def _without_value(used: Sequence[_NamedValues], names: Mapping[str, str]) -> set[str]:
     """The rows that the same lines name without a value that could be read: `MaxPool2d once`."""
-    words = (piece.value for each in used for piece in each.line.pieces if isinstance(piece.value, str))
+    words = (word for each in used for word in each.line.words)
     return {names[plain_name(word)] for word in words if plain_name(word) in names} - {each.name for each in used}
 
 
@@ -273,7 +271,7 @@ def _records(
             for place, piece in enumerate(line.pieces)
             if isinstance(piece.value, str) and plain_name(piece.value) in names
         ]
-        values = [piece for piece in line.pieces if not isinstance(piece.value, str)]
+        values = line.values
         fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
         if at and fit:
             yield from _on_line(line, at, leads=leads)
@@ -300,14 +298,14 @@ def _wraps(line: Line, at: Sequence[tuple[int, str]]) -> bool:
 
 def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
     """Whether a line below a name says its value: `count: 52`, and not an attribute such as `group: 1`."""
-    words = {piece.value.lower().rstrip("s") for piece in line.pieces if isinstance(piece.value, str)}
+    words = {word.lower().rstrip("s") for word in line.words}
     return "count" not in columns or words <= _COUNT_WORDS
 
 
 def _on_line(line: Line, at: Sequence[tuple[int, str]], *, leads: bool | None) -> Iterator[_NamedValues]:
     """Of a line with one name all values; with several, those behind each name, or before it where a value `leads`."""
     if len({name for _, name in at}) == 1:
-        values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
+        values = line.values
         yield _NamedValues(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
         return
     leads = _value_leads(line, at) if leads is None else leads
@@ -385,5 +383,5 @@ def _strangers(
         place, name = words[len(usual[0])]
         like = ("." in name or any(map(str.isdigit, name))) if dotted else name[:1].isupper() and not name.isupper()
         if (like or spaced) and _form(line, place) == usual:
-            values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
+            values = line.values
             yield _NamedValues(name=name, line=line, values=values, form=usual)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import finest_of
 from labgrade.answers.reading.words.vocabulary import concepts
-from labgrade.judging.texts.choice import Choice
+from labgrade.judging.texts.choice import Choice, waiting
 from labgrade.judging.texts.row_names import names_of, plain_name, with_types_named
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, Suggestion, correct, without_value
+from labgrade.verdict import Outcome, correct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,8 +67,7 @@ def _waits(verdict: Verdict, place: str, reason: str) -> Verdict:
     if verdict.outcome is Outcome.MANUAL:
         return verdict
     why = f"the table from {place} on: {verdict.reason or 'all rows are right'}"
-    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind="table by its rows")
-    return replace(without_value(Outcome.MANUAL, reason), suggestion=said, facts=verdict.facts, rows=verdict.rows)
+    return waiting(reason, verdict, "table by its rows", why, place)
 
 
 def by_order(table: Table, waits: Verdict) -> Verdict:

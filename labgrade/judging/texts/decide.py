@@ -22,7 +22,6 @@ from labgrade.answers.reading.words.terms import agree, misprinted
 from labgrade.judging.texts.beside import (
     CLAIMABLE_DIGITS,
     PARTS,
-    is_rough,
     is_wrong,
     with_point,
 )
@@ -122,7 +121,7 @@ class Decision(Candidates):
             return True
         if same_line and misplaced(best.number, other.number) and not is_bare(other.number):
             return True
-        if misprinted(best.number, other.number) or self._is_part(other, best) or is_rough(other, best):
+        if misprinted(best.number, other.number) or self._is_part(other, best):
             return False
         if (
             best.piece.measures
@@ -147,7 +146,10 @@ class Decision(Candidates):
         later = both and pieces.index(other.piece) > pieces.index(best.piece)
         plain = later and other.piece.led and not (other.line.row or other.piece.small or other.rank == Rank.OTHER)
         of_ours = self._is_right(other) or other.number.value in self._wanted.taken
-        scales = (2, *(Fraction(1000, 1024) ** power for power in (1, 2, 3)))  # operations; MB that are MiB
+        scales = (
+            Fraction(2),
+            *(Fraction(1000**power, 1024**power) for power in (1, 2, 3)),
+        )  # operations; MB that are MiB
         of_ours = of_ours or any(
             agree(replace(best.number, value=best.number.value * scale), other.number) for scale in scales
         )

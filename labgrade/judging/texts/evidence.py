@@ -32,8 +32,7 @@ MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _FLOAT = 1_000  # from here on a count may be printed as a float
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
-_NEAR = Fraction(1, 100)
-_BARE = re.compile(r"[\d.,'_ \u00a0]+")
+_MARKS = ".,'_ \u00a0"  # within digits
 # How many digits a right value needs to be no accident, by the rank of its label.
 LEAST_DIGITS = 5
 _ENOUGH = {4: 2, 3: 3, 2: 4, 1: 4}
@@ -127,7 +126,7 @@ def ranked(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
 def _rank(wanted: WantedNumber, each: Sighting) -> Rank:
     """The rank of a label; what stands plainly behind the spec's very words is known of the one that is claimed."""
     said = frozenset(each.piece.said)
-    text = f" {' '.join(words_of(each.line)).casefold()} "
+    text = f" {' '.join(each.line.words).casefold()} "
     own = any(_says(text, words) for words in wanted.words)
     fits = any(labels(one, said) for one in wanted.label_sets)
     named = any(special(one) and special(one) <= said for one in wanted.label_sets) or (own and not wanted.asked)
@@ -222,14 +221,9 @@ def are_rivals(one: Number, other: Number) -> bool:
     return not agree(one, other) and large < MAGNITUDE * small
 
 
-def words_of(line: Line) -> list[str]:
-    """The words of a line, in order."""
-    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
-
-
 def is_bare(number: Number) -> bool:
     """Whether a number was written without any unit or word."""
-    return bool(_BARE.fullmatch(number.text))
+    return bool(number.text) and all(each.isdecimal() or each in _MARKS for each in number.text)
 
 
 def numbers_of(answer: Answered | None) -> Iterator[Fraction]:

@@ -8,34 +8,27 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.words.languages import LANGUAGES
+from labgrade.answers.reading.words.terms import BRACKETS
+from labgrade.answers.reading.words.vocabulary import known_words
+from labgrade.judging.texts.choice import waiting
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from labgrade.values import Row, Value
+    from labgrade.verdict import Verdict
 
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
 _BLANKS = re.compile(r"[\s_]+")
-_DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
-_SYNONYMS = {  # what people call a type of layers, by its class without its dimensions
-    "Conv": """conv convs convolution convolutions convolutional faltung faltungen 卷積 卷積層 卷积 卷积层
-        畳み込み 畳み込み層 합성곱""",
-    "Linear": """linears linear fc dense connected fully-connected classifier 線性層 線性 线性层 线性 全連接層 全連接
-        全結合層 완전연결층 선형 全连接层 全连接""",
-    "BatchNorm": "batchnorm batchnorms bn batch-norm batch-normalization batch-normalisation 批次正規化 批归一化",
-    "MaxPool": "maxpool maxpooling max-pool max-pooling 最大池化",
-    "AdaptiveAvgPool": """adaptiveavgpool avgpool avgpooling avg-pool avg-pooling average-pool average-pooling
-        global-average-pool global-average-pooling globalaveragepool 平均池化""",
-}
-_LAYER_WORDS = frozenset({"layer", "module", "node", "schicht", "couche", "capa", "層", "层"})
+_SYNONYMS: dict[str, list[str]] = LANGUAGES["tables"]["layer_types"]
+_LAYER_WORDS = frozenset(known_words("layer"))
 _TYPE = re.compile(r"([A-Z]\w*)[-: ]")
 _TYPE_NUMBER = re.compile(r"[a-z]\w*-\d+")
 _TYPE_AND_NUMBER = re.compile(r"([A-Za-z]\w*?)[ _#(]{1,3}(\d+)\)?|#?(\d+)[ _.:)-]{1,3}([A-Za-z]\w*)")
 _INDEX = re.compile(r"(?<=\w)\[(\d+)\]")
-_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _WORD = re.compile(r"[^\s()\[\]{},;:=|<>\u2192'\"`]+")
 _SIZES = re.compile(r"[\d.,#x\u00d7*/\u2013\u2014-]+")
 _LABEL = re.compile(r"(?:layers?|modules?|nodes?|schicht|couche|capa|層|层)[\s_#.:]{0,3}(?=\S)")
@@ -63,8 +56,8 @@ def names_of(expected: Table) -> Mapping[str, str]:
 
 def _called(expected: Table) -> Mapping[str, str]:
     """What people call the types of layers that are rows; nothing that several of them may be called."""
-    of_class = ((row.name, _DIMENSIONS.sub("", row.name)) for row in expected.rows)
-    names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, "").split()}]
+    of_class = ((row.name, _base(row.name)) for row in expected.rows)
+    names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, ())}]
     shared = Counter(each for each, _ in names)
     return {each: name for each, name in names if shared[each] == 1}
 
@@ -118,18 +111,23 @@ def _with_names_alone(answer: Table, expected: Table) -> Table:
     return replace(answer, rows=tuple(rows))
 
 
+def _base(name: str) -> str:
+    """The class of a layer without its dimensions: `Conv` of `Conv2d`."""
+    return name[:-2] if name[-3:-2].islower() and name.endswith(("1d", "2d", "3d")) else name
+
+
 def _types(row: Row) -> frozenset[str]:
     """The words for the type of a layer, which its other names begin with."""
     classes = {found[1] for name in row.also_named if (found := _TYPE.match(name))}
-    bases = {_DIMENSIONS.sub("", name) for name in classes}
-    words = {word for base in bases for word in _SYNONYMS.get(base, "").split()}
+    bases = {_base(name) for name in classes}
+    words = {word for base in bases for word in _SYNONYMS.get(base, ())}
     return frozenset({name.lower() for name in classes | bases} | words)
 
 
 def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
     """The row whose name a cell says among other words; nothing where it may be another, or none."""
     cell = _INDEX.sub(r".\1", cell)
-    outside = _BRACKETS.sub(" ", cell)
+    outside = BRACKETS.sub(" ", cell)
     said = [(word, _row_of(word, known, types)) for word in _WORD.findall(cell)]
     named = {row for _, row in said if row}
     if len(named) != 1:
@@ -224,6 +222,4 @@ def left_in_order(verdict: Verdict, named: Verdict) -> Verdict:
     if named.credit < (1 if verdict.credit else _MOSTLY):
         return verdict
     reason = _UNNAMED + ("all are right" if named.credit == 1 else "most are right")
-    said = Suggestion(outcome=named.outcome, credit=named.credit, why=named.reason, kind="rows in their order")
-    waits = replace(without_value(Outcome.MANUAL, reason), suggestion=said)
-    return replace(waits, facts=named.facts, rows=named.rows)
+    return waiting(reason, named, "rows in their order", named.reason)

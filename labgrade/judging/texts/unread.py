@@ -5,17 +5,15 @@ The reader has turned the text into lines of typed pieces; no text is parsed her
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
-from labgrade.answers.reading.words.terms import agree
-from labgrade.answers.reading.words.vocabulary import concepts
-from labgrade.judging.texts.choice import Choice, suggested
+from labgrade.answers.reading.words.terms import agree, letters_of
+from labgrade.answers.reading.words.vocabulary import concepts, known_words
+from labgrade.judging.texts.choice import Choice, suggested, waiting
 from labgrade.judging.texts.evidence import (
     SPECIAL,
     Rank,
@@ -27,28 +25,23 @@ from labgrade.judging.texts.evidence import (
     sightings,
 )
 from labgrade.values import Number, Row, Table
-from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.values import Value
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_LED_TO = ("labelled value", "total among parts", "value taken back", DOUBTFUL, "one known value among others")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
 _HALF_OF = 4  # names or shapes, at least
 _TOLD_APART = 100  # a smaller number may stand anywhere
 _LARGE = 1_000  # a smaller number that would be right may stand anywhere
 # Words that say nothing beside another answer's number: `It has 6,624,904 parameters in total.`
-_PLAIN_WORDS = (
-    "a an and are as at be by comes did float get got has have here i in is it its my of one our out result see that"
-    " the there this to value was we were what with answer hw lab task"
-)
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+_PLAIN = frozenset(known_words("plain", "on_a_line"))
 
 
 def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:
@@ -57,10 +50,10 @@ def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str],
     Without those that say another answer of the task, in words of no meaning or of its `title`: numbers that were
     taken, or the only one where something special is asked for.
     """
-    words = [f" {_words(text)} " for text in given]
+    words = [f" {letters_of(text)} " for text in given]
     told = [line for line in lines if line.pieces or line.terms]
     own = [line for line in told if not (_is_given(line, words, given) or _is_to_come(line))]
-    plain = _PLAIN.union(_words(title).split())
+    plain = _PLAIN.union(letters_of(title).split())
     others = [line for line in own if _is_plain(line, plain)]
     counts = [count for line in others for count in _counts(line)]
     if not (wanted.taken.issuperset(counts) or (len(counts) == 1 and _is_special(wanted))):
@@ -113,15 +106,7 @@ def only_suggested(found: Choice, task: str) -> Choice:
 
 def left_to_person(found: Choice, reason: str, kind: str, hint: str = "") -> Choice:
     """MANUAL with what was found as a suggestion of some `kind`."""
-    said = Suggestion(
-        outcome=found.verdict.outcome,
-        credit=found.verdict.credit,
-        why=found.verdict.reason or "it is the expected value",
-        place=found.place,
-        kind=kind,
-    )
-    verdict = replace(without_value(Outcome.MANUAL, reason, hint=hint), suggestion=said)
-    return replace(found, verdict=replace(verdict, facts=found.verdict.facts, rows=found.verdict.rows))
+    return replace(found, verdict=waiting(reason, found.verdict, kind, "", found.place, hint))
 
 
 def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequence[Line]) -> Choice:
@@ -135,10 +120,8 @@ def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequen
         return found if said.credit == 1 else missing
     if verdict.outcome in (Outcome.MANUAL, Outcome.MISSING) or not _has_rivals(wanted, found, lines):
         return found
-    why = verdict.hint or verdict.reason or "it is the expected value"
-    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind=_LED_TO[0])
-    waits = without_value(Outcome.MANUAL, f"no value could be read for certain: {found.place} says one of several")
-    return replace(found, verdict=replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows))
+    reason = f"no value could be read for certain: {found.place} says one of several"
+    return replace(found, verdict=waiting(reason, verdict, "labelled value", verdict.hint, found.place))
 
 
 def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> bool:
@@ -259,15 +242,10 @@ def merged(as_it_is: Choice, found: Choice) -> Choice:
 
 def doubted(as_it_is: Choice, found: Choice) -> Choice:
     """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
-    suggestion = found.verdict.suggestion or Suggestion(
-        outcome=found.verdict.outcome,
-        credit=found.verdict.credit,
-        why=f"a right value stands on {found.place}",
-        place=found.place,
-        kind="another value",
-    )
-    waits = without_value(Outcome.MANUAL, f"{as_it_is.verdict.reason}; another value stands on {found.place}")
-    return Choice(verdict=replace(waits, suggestion=suggestion, facts=as_it_is.verdict.facts), place=as_it_is.place)
+    reason = f"{as_it_is.verdict.reason}; another value stands on {found.place}"
+    waits = waiting(reason, found.verdict, "another value", f"a right value stands on {found.place}", found.place)
+    waits = replace(waits, suggestion=found.verdict.suggestion or waits.suggestion, facts=as_it_is.verdict.facts)
+    return Choice(verdict=waits, place=as_it_is.place)
 
 
 def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
@@ -276,9 +254,8 @@ def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
     if not at:
         return None
     reason = f"tensors are printed, from {at[0]} on; {but}"
-    kind = "printed tensors"
-    suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
-    return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
+    wrong = without_value(Outcome.INCORRECT, reason)
+    return Choice(verdict=waiting(reason, wrong, "printed tensors", place=at[0]), place=at[0])
 
 
 def _prints_tensor(line: Line) -> bool:
@@ -298,15 +275,11 @@ def _stands_out(piece: LinePiece) -> bool:
 
 
 def _said(line: Line) -> str:
-    return _words(" ".join(piece.value for piece in line.pieces if isinstance(piece.value, str)))
-
-
-def _words(text: str) -> str:
-    return " ".join(_LETTERS.findall(text.lower()))
+    return letters_of(" ".join(line.words))
 
 
 def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
-    numbers = [piece.value for piece in line.pieces if not isinstance(piece.value, str)]
+    numbers = [piece.value for piece in line.values]
     known = not line.terms and all(
         isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers
     )
@@ -315,10 +288,9 @@ def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
 
 def _is_plain(line: Line, plain: frozenset[str]) -> bool:
     """Whether a line says a number at most, in words that say nothing special."""
-    said = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
     shapes = any(isinstance(piece.value, tuple) for piece in line.pieces)
     alone = len(_counts(line)) <= 1 and not (shapes or line.terms)
-    return alone and all(_says_nothing_special(word, plain) for word in said)
+    return alone and all(_says_nothing_special(word, plain) for word in line.words)
 
 
 def _counts(line: Line) -> list[Fraction]:
@@ -328,10 +300,9 @@ def _counts(line: Line) -> list[Fraction]:
 
 def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
     meant = concepts(word)
-    return not meant & SPECIAL and bool(meant or set(_words(word).split()) <= plain)
+    return not meant & SPECIAL and bool(meant or set(letters_of(word).split()) <= plain)
 
 
 def _is_to_come(line: Line) -> bool:
-    numbers = any(not isinstance(piece.value, str) for piece in line.pieces)
-    asked = any(isinstance(piece.value, str) and piece.value.startswith("??") for piece in line.pieces)
-    return not numbers and is_to_come(_said(line), asked=asked)
+    asked = any(word.startswith("??") for word in line.words)
+    return not line.values and is_to_come(_said(line), asked=asked)

@@ -10,11 +10,11 @@ from labgrade.answers.obtain import report_path, tables_of, text_forms
 from labgrade.answers.reader.asks import ask_tables
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableType, TextForm
-from labgrade.judging.texts.choice import Choice
+from labgrade.judging.texts.beside import table_in_sight
+from labgrade.judging.texts.choice import Choice, waiting
 from labgrade.judging.texts.choose_listed import numbers_said, tables_lines
 from labgrade.judging.texts.choose_rows import rows_by_name
 from labgrade.judging.texts.choose_tables import by_order, choose_table, names_any
-from labgrade.judging.texts.in_sight import table_in_sight
 from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unread import (
     and_others,
@@ -27,7 +27,7 @@ from labgrade.judging.texts.unread import (
     unread,
 )
 from labgrade.values import Number, Table
-from labgrade.verdict import ALL_NUMBERS, OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import ALL_NUMBERS, OTHER_ROWS, Outcome, Verdict, correct, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,8 +180,7 @@ class FreeTable:
         if by_numbers:
             place = by_numbers[0].place
             why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
-            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind=ALL_NUMBERS)
-            waits = replace(waits, suggestion=said)
+            waits = waiting(reason, correct(), ALL_NUMBERS, why, place, TABLE_HINT)
         return merged(as_it_is, Choice(verdict=waits, place=left[0].place))
 
 

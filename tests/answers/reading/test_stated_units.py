@@ -2,7 +2,7 @@
 
 import pytest
 
-from labgrade.answers.reading.numerals.stated_units import in_stated_units
+from labgrade.answers.reading.numerals.units import in_stated_units
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.numerals.units import unit_at
+from labgrade.answers.reading.words.terms import SIGNS, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,10 +76,8 @@ _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _FRAME_BELOW = re.compile(r"\n[^\n]{3,400}\n[ \t]*([=-])\1{9,}[ \t]*(?:\n|\Z)")
 BOLD, UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
-_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
 _SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
-_NOT_A_WORD = re.compile(r"[\W_]+")
 _VALUE_BEHIND = re.compile(r"[^\W\d_][^\n:=\uff1a]{0,60}[:=\uff1a]\s{0,4}[*_`~\u2248]{0,4}\s{0,4}\d[\d,._]{3,}")
 _SAYS_NUMBERS = re.compile(  # `2-2-1  Total operators 100, Different types 6`; no `224x224 image`
     r"[^\W\d_]{2,40}[ \t]{1,4}[*_`~\u2248]{0,4}\d(?:[\d,._]{2,40}|\d{0,3}(?=[,/;|]))"
@@ -203,7 +202,7 @@ def _dressed(match: re.Match[str]) -> tuple[int, str]:
         return 1 + match["sub"].lower().count("sub"), match["latex"].strip()
     if match["tags"]:
         high = re.search(r"<h([1-6])", match["tags"], re.IGNORECASE)
-        return int(high[1]) if high else BOLD, _TAG.sub(" ", match["tagged"]).strip()
+        return int(high[1]) if high else BOLD, TAG.sub(" ", match["tagged"]).strip()
     if match["strong"]:
         return BOLD, f"{match['strong'].strip()} {match['behind'].strip()}".strip()
     if match["item"]:
@@ -233,8 +232,8 @@ def _is_comment(text: str, match: re.Match[str]) -> bool:
 
 def _numbers(title: str) -> tuple[str, ...]:
     """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
-    plain = MARKUP.sub(" ", _TAG.sub(" ", as_ascii(title).replace("\\", "")))
-    begin = _NOT_A_WORD.match(plain)
+    plain = MARKUP.sub(" ", TAG.sub(" ", as_ascii(title).replace("\\", "")))
+    begin = SIGNS.match(plain)
     of_a_lab = _OF_A_LAB.match(plain, begin.end() if begin else 0)
     if of_a_lab:
         return (f"{of_a_lab[1]}-{of_a_lab[2]}",)

@@ -16,7 +16,7 @@ from labgrade.answers.reading.blocks import kinds
 from labgrade.answers.reading.passages.around import of_several
 from labgrade.answers.reading.passages.headings import BOLD, JOINT, PREFIX, canonical, document_headings
 from labgrade.answers.reading.passages.sections import Span, sections
-from labgrade.answers.reading.words.terms import PIPES
+from labgrade.answers.reading.words.terms import LETTERS, PIPES, RULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,6 @@ _DRESS = re.compile(
     rf"\[[^\[\]\n]{{0,20}}\]|<[^<>\n]{{0,200}}>|\\[a-z]{{2,20}}\*?|\b(?:TODO|DONE)\b|\b{PREFIX}(?![^\W\d_])",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"[^\W\d_]+")
 _PASSING = re.compile(
     r"(?:\b(?:see|siehe|vgl|voir|cf|ver|v[eé]ase|vedi|zie|as|like|wie|comme|como|in|from|of|to|aus|zu|von|de|than|for|für)|"
     r"[見见參参同如在與和])[\W_]{0,4}(?:\b(?:task|question|section|exercise|part|aufgabe|hw|lab|q)\b[\W_]{0,3})?$",
@@ -56,7 +55,6 @@ _PART = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}(?![\w.-])")  # HW 2-1
 # Behind a number, what it is, a value without commas, and a unit: `2-2-2,total traffic,119445.696,KB`.
 _OF_CSV = re.compile(r",(?=\S)[^,\d\n]{1,80},[\d.eE+_]{1,40}(?:,[^,\d\n]{0,40})?")
 _QUOTED = re.compile(r"^[ \t>]+", re.MULTILINE)
-_RULE = re.compile(r"[\s|+:=\-]*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,12 +303,12 @@ def _mention(text: str, match: re.Match[str], line: int) -> _Mention:
 
 def _says_nothing(before: str) -> bool:
     """Whether no word stands before a number: marks, dates, `(f)`, `Task` and its like say nothing."""
-    return all(len(word) == 1 and word.isascii() for word in _LETTERS.findall(_DRESS.sub(" ", before)))
+    return all(len(word) == 1 and word.isascii() for word in LETTERS.findall(_DRESS.sub(" ", before)))
 
 
 def _is_one_word(before: str, text: str, end: int) -> bool:
     """Whether a single word of any language stands before a number by itself, as `Zadanie` does."""
-    words = _LETTERS.findall(_DRESS.sub(" ", before))
+    words = LETTERS.findall(_DRESS.sub(" ", before))
     alone = len(words) == 1 and not any(letter.isdigit() for letter in before)
     return alone and not _PASSING.search(before) and bool(_ALONE.match(text, end))
 
@@ -353,7 +351,7 @@ def _column(rows: list[str], line: int, number: str) -> Iterator[tuple[int, str]
     for at, cells in table:
         own = cells[name].strip() if name is not None else ""
         row = f"| {' | '.join([own, *(cells[place].strip() for place in mine)])} |"
-        yield at, _RULED if cells is units or _RULE.match(row) else row
+        yield at, _RULED if cells is units or RULE.match(row) else row
 
 
 def _rows_below(rows: list[str], line: int, width: int) -> Iterator[tuple[int, list[str]]]:
@@ -367,7 +365,7 @@ def _rows_below(rows: list[str], line: int, width: int) -> Iterator[tuple[int, l
 
 def _says_units(cells: list[str]) -> bool:
     said = "".join(cells)
-    return not _RULE.match(said) and not any(letter.isdigit() for letter in said)
+    return not RULE.match(said) and not any(letter.isdigit() for letter in said)
 
 
 def _cells(row: str) -> list[str]:

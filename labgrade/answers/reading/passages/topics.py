@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import names_model, other_model
 from labgrade.answers.reading.passages.headings import document_headings
 from labgrade.answers.reading.passages.mentions import names_tasks
 from labgrade.answers.reading.passages.sections import Span
+from labgrade.answers.reading.words.terms import SIGNS
 
 if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
     from labgrade.answers.reading.passages.headings import Heading
-
-_WORD = re.compile(r"[^\W_]+")
 
 
 def of_model(document: Document, about: str, tasks: tuple[str, ...] = ()) -> tuple[Span, ...]:
@@ -46,5 +44,5 @@ def _part(start: int, end: int, around: list[Heading], about: str, tasks: tuple[
 
 def _tasks_in(title: str, tasks: tuple[str, ...]) -> list[str]:
     """The tasks all words of whose names, but for the first, which they share, are in a heading."""
-    there = {word.rstrip("s") for word in _WORD.findall(title.lower())}
+    there = {word.rstrip("s") for word in SIGNS.split(title.lower())}
     return [each for each in tasks if {word.rstrip("s") for word in each.split("-")[1:]} <= there]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explain_number
+from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explain_number, finest_of, with_point
 from labgrade.answers.reading.plain_values import LEFT_OPEN, cut, not_finite, read_shape
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
-from labgrade.values import Row, Scalar
+from labgrade.values import Number, Row, Scalar, Table
 
 _TREE = re.compile(r"^[\s\u2500-\u257f\u2022\u2023\u2043\u25aa\u25a0\u25cb\u25cf\u30fb\u00b7|+`>*-]+")
 _LISTED = re.compile(r"\d{1,4}[.)]\s+(?=\S)")
@@ -96,3 +97,84 @@ def _begun(mark: re.Pattern[str], name: str) -> str:
 def without_tree(line: str) -> str:
     """A line without the tree or the list marks that a printer drew before it."""
     return _TREE.sub("", line)
+
+
+_DOTTED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3}){1,10}")
+_GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
+
+
+def as_meant(
+    rows: list[Row],
+    written: list[dict[str, str]],
+    kinds: dict[str, str],
+    units: dict[str, str],
+    *,
+    listed: bool = False,
+) -> list[Row]:
+    """The rows that were read of the `written` cells, with the points and commas of their numbers as they are meant.
+
+    `listed`: each cell has a unit of its own, or none.
+    """
+    measured = {column for column, of in kinds.items() if listed or of in MEASURED or units.get(column)}
+    whole = {column for column, of in kinds.items() if of in ("count", "bytes") and not units.get(column)}
+    meant = _with_points(_without_groups(written, whole), measured)
+    if meant == written:
+        return rows
+    return [row_of(row.name, cells, kinds, units, as_text=True) for row, cells in zip(rows, meant, strict=True)]
+
+
+def _without_groups(written: list[dict[str, str]], whole: set[str]) -> list[dict[str, str]]:
+    """Whole numbers as `9.408` without their points, where all have such groups and one has two (`1.025.000`)."""
+    dotted = [cell for cells in written for column, cell in cells.items() if column in whole and "." in cell]
+    if not (all(map(_DOTTED.fullmatch, dotted)) and any(cell.count(".") > 1 for cell in dotted)):
+        return written
+    return [
+        {name: cell.replace(".", "") if name in whole else cell for name, cell in cells.items()} for cells in written
+    ]
+
+
+def _with_points(written: list[dict[str, str]], measured: set[str]) -> list[dict[str, str]]:
+    """Cells with `1,234` as 1.234 where another has a decimal comma, and none has commas of groups."""
+    printed = [cell for cells in written for column, cell in cells.items() if column in measured]
+    if not any(with_point(cell) != cell for cell in printed) or any(map(_GROUPS.match, printed)):
+        return written
+    return [
+        {column: with_point(cell, surely=True) if column in measured else cell for column, cell in cells.items()}
+        for cells in written
+    ]
+
+
+_NAMES_APART = re.compile(r"\s*(?:,\s*and\b|,|\band\b|&|、|\+|/)\s*")
+_ONE_NAME = re.compile(r"[A-Za-z]\w*")
+
+
+def each_apart(table: Table) -> Table:
+    """The table, with a row for each of several names that have one count: `Shape, Gather, Concat | 1 each`.
+
+    Only where the count is smaller than their number, and so can't be that of all of them together.
+    """
+    rows: list[Row] = []
+    for row in table.rows:
+        names = _NAMES_APART.split(row.name)
+        (value, *more) = row.cells.values() or (None,)
+        joined = len(names) > 1 and not more and all(map(_ONE_NAME.fullmatch, names))
+        if joined and isinstance(value, Number) and 0 < value.value < len(names):
+            rows += [replace(row, name=name) for name in names]
+        else:
+            rows.append(row)
+    return replace(table, rows=tuple(rows))
+
+
+def is_part(part: Table, whole: Table) -> bool:
+    """Whether every row of a table stands in the other one, too, or in a coarser print."""
+    rows = {row.name: row for row in whole.rows}
+    return all(
+        row.name in rows and all(_same(cell, rows[row.name].cells[column]) for column, cell in row.cells.items())
+        for row in part.rows
+    )
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, Number) and isinstance(other, Number):
+        return finest_of([one, other]) is not None
+    return one is None or other is None or one == other

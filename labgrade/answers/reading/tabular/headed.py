@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
-from labgrade.answers.reading.tabular.columns import as_meant
+from labgrade.answers.reading.tabular.cells import as_meant, row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.formats.trees import is_tensor, tree_below
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
@@ -19,7 +18,6 @@ from labgrade.answers.reading.tabular.headers import (
     plain_word,
     unit_of_header,
 )
-from labgrade.answers.reading.tabular.runs import as_run, is_study
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
     by_blanks,
@@ -32,8 +30,9 @@ from labgrade.answers.reading.tabular.splits import (
     by_words,
     places,
 )
+from labgrade.answers.reading.tabular.studies import as_run, is_study
 from labgrade.answers.reading.typed_values import WrongTypeError
-from labgrade.answers.reading.words.terms import LEFT_OUT, TOTAL
+from labgrade.answers.reading.words.terms import LEFT_OUT, RULE, TOTAL
 from labgrade.values import Table
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ _MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 _NAME = re.compile(r"[\w/.:#-]{1,200}+")
 _WITH_INDEX = re.compile(r"\d+ \S")
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +204,7 @@ def _read(
             abridged = True
         elif _ends(line, header, begun=bool(rows or abridged)) and not (rows and _goes_on(lines, number, header, kind)):
             break
-        elif line.strip() and not _RULE.match(line) and not is_tensor(line):
+        elif line.strip() and not RULE.match(line) and not is_tensor(line):
             pieces = _pieces(line, header) or _name_alone(lines, number, header, kind)
             if pieces is None:
                 break
@@ -248,7 +246,7 @@ def _ends(line: str, header: _Header, *, begun: bool) -> bool:
     """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
     if not line.strip():
         return begun or header.split is by_pipes
-    return begun and not header.delimited and bool(_RULE.match(line))
+    return begun and not header.delimited and bool(RULE.match(line))
 
 
 def _name_alone(lines: list[str], number: int, header: _Header, kind: TableType) -> list[str] | None:

@@ -7,71 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
+from labgrade.answers.reading.words.terms import SIGNS
+from labgrade.answers.reading.words.vocabulary import known_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_SAME = (
-    ("parameters", "params", "param", "nparams", "numparams", "numparameters", "parametercount", "paramcount",
-     "parameter", "parameteranzahl", "anzahlparameter", "paramètres", "nombredeparamètres", "parámetros",
-     "númerodeparámetros", "參數", "参数", "參數量", "参数量", "參數數量", "参数数量"),
-    ("outputshape", "outputsize", "outshape", "outsize", "output", "shape", "ausgabe", "ausgabeform", "ausgabegröße",
-     "sortie", "formedesortie", "tailledesortie", "salida", "formadesalida", "tamañodesalida", "輸出", "输出",
-     "輸出形狀", "输出形状",
-     "輸出大小", "输出大小"),
-    ("inputshape", "inputsize", "inshape", "input", "輸入", "输入", "輸入形狀", "输入形状"),
-    ("kernelshape", "kernelsize", "kernel"),
-    ("macs", "mac", "multadds", "multadd", "madds", "madd", "nummacs", "totalmacs", "multiplyaccumulates",
-     "乘加次數", "乘加次数"),
-    ("operations", "flops", "flop", "ops", "computations", "numoperations", "numflops",
-     "operationen", "operaciones", "opérations", "operações", "operazioni", "運算量", "运算量"),
-    ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
-    ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
-     "operator", "optype", "originaltype", "node", "nodes", "nodename",
-     "schicht", "schichttyp", "typ", "couche", "typedecouche", "capa", "tipo", "tipodecapa",
-     "層", "层", "名稱", "名称", "模組", "模块"),
-    ("strides", "stride"),
-    ("dilations", "dilation", "dialation", "dialations"),
-    ("pads", "pad", "padding", "paddings"),
-    ("group", "groups"),
-    ("channel", "channels", "inchannels", "c"),
-    ("height", "h"),
-    ("width", "w"),
-    ("calls", "ofcalls", "ncalls", "numberofcalls"),
-    ("accuracy", "acc", "testaccuracy", "testacc", "testaccepoch", "validationaccuracy", "valaccuracy", "valacc",
-     "meanaccuracy", "averageaccuracy", "avgaccuracy", "accuracymean", "accuracymoyenne",
-     "finalaccuracy", "finalacc", "finaltestaccuracy", "finaltestacc", "finalvalaccuracy", "finalvalacc", "top1",
-     "top1accuracy", "top1acc", "acctop1", "accuracytop1", "acc1", "heldoutaccuracy",
-     "genauigkeit", "exactitud",
-     "exactitude", "précision", "precisión", "accuratezza", "準確率", "准确率", "正確率", "正确率"),
-    ("batchsize", "batch", "bs", "batchgröße", "batchgrösse", "losgröße", "tailledelot", "tamañodelote",
-     "批次大小", "批量大小", "批次"),
-    ("learningrate", "lr", "rate", "lernrate", "tauxdapprentissage", "tasadeaprendizaje", "學習率", "学习率"),
-    ("epochs", "epoch", "maxepochs", "numberofepochs", "epochen", "epoche", "époques", "épocas", "訓練週期", "訓練輪數",
-     "训练轮数", "輪數", "轮数"),
-    ("seed", "seeds", "randomseed", "graine", "semilla", "semente", "startwert", "隨機種子", "随机种子", "種子",
-     "种子"),
-    ("mean", "avg", "average", "mittelwert", "moyenne", "promedio"),
-    ("variance", "var", "varianz", "varianza"),
-    ("quantile", "quantiles", "percentile", "q97", "p97", "quantil", "cuantil"),
-    ("count", "number", "times", "數量", "数量", "次數", "次数"),
-)  # fmt: skip
-_GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
+_SAME: tuple[list[str], ...] = known_words("columns")
+_GROUP = {str(word): number for number, words in enumerate(_SAME) for word in words}
 _ROW_WORDS = frozenset(next(words for words in _SAME if "layer" in words))
-_TYPE_WORDS = frozenset(
-    (
-        "type",
-        "layertype",
-        "operator",
-        "optype",
-        "originaltype",
-        "schichttyp",
-        "typ",
-        "typedecouche",
-        "tipo",
-        "tipodecapa",
-    )
-)
+_TYPE_WORDS = frozenset(known_words("types_heads"))
 OUR_ANSWER = re.compile(
     r"\b(?:ours?|my|mine|now|new|final|after|fixed|agreed|handed in|submitted|correct(?:ed)?"
     r"|unsere?|mein|finale?|nuestr[oa]"
@@ -79,18 +24,16 @@ OUR_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _OTHER_NETWORK = re.compile(r"\b(?:toy|tiny|baseline)\b", re.IGNORECASE)
-_PLAIN = re.compile(r"[\W_]+")
 _PREFIXED = re.compile(r"(?<![A-Za-z])([kKMGT])((?:MACs?|FLOPs?|FLOPS|Mult-?[Aa]dds?|M[Aa]dds?)(?![A-Za-z]))")
 _SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
 _LONGEST_SAID = 80
 _AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
-_OF_OUTPUT = re.compile(r"^out(?:put)?|out(?:put)?$")
 _AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
 
 
 def plain_word(header: str) -> str:
     """A header without case, spaces, markup and signs: `Param #` is `param`."""
-    return _PLAIN.sub("", header.lower())
+    return SIGNS.sub("", header.lower())
 
 
 def unit_of_header(header: str) -> str:
@@ -186,7 +129,7 @@ def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
 
 def _axis(header: str) -> int | None:
     word = plain_word(header)
-    return _AXIS.get(word, _AXIS.get(_OF_OUTPUT.sub("", word)))
+    return _AXIS.get(word, _AXIS.get(word.replace("output", "").replace("out", "")))
 
 
 def _words_for(column: str) -> tuple[str, ...]:

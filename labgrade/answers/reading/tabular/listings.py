@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.plain_values import find_shape
-from labgrade.answers.reading.tabular.cells import row_name, without_package
-from labgrade.answers.reading.tabular.columns import as_meant
+from labgrade.answers.reading.tabular.cells import as_meant, row_name, without_package
 from labgrade.answers.reading.tabular.headers import answer_column, column_meant
 from labgrade.answers.reading.typed_values import NUMBER_KINDS
-from labgrade.answers.reading.words.terms import JOINED, LEFT_OUT, TOTAL
+from labgrade.answers.reading.words.terms import DIGIT, JOINED, LEFT_OUT, TOTAL
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
 _LEADS_ON = re.compile(r"(?:[\s:=|>,\u2192~\u2248-]|(?<=\s)[x\u00d7]\s*$)+$")
-_DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
 _PARTED = re.compile(r"(?<=[:=|] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}(?=[ \t]*\|?[ \t]*$)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
@@ -51,7 +49,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
     abridged, first = False, 0
     for number, whole in enumerate([*lines, "\0"]):
         line = whole[:_LONGEST_LINE]
-        header = line.split("|") if "|" in line and not _DIGIT.search(line) and not _RULE.match(line) else header
+        header = line.split("|") if "|" in line and not DIGIT.search(line) and not _RULE.match(line) else header
         row = _row(_of_answer(line, header), kind) if len(whole) < _LONGEST_LINE else None
         if row is not None:
             first = first if rows else number

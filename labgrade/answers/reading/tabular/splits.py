@@ -5,6 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.words.terms import RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PRINTED = re.compile(
     r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
@@ -18,7 +24,6 @@ PIECE = re.compile(
 )
 _CELL = re.compile(r"\[[^\n\[\]]{0,120}\]|\([^\n()]{0,120}\)|\S+")
 _GAP = re.compile(r"\S {2,}\S")
-_WORD = re.compile(r"[^\W\d]")
 _INDEX = re.compile(r"^\d+(?=\s)")
 
 
@@ -59,7 +64,7 @@ def by_words(line: str) -> list[str]:
 def by_frame(header: str) -> list[str]:
     """The words of a header that begins with blanks, as pandas prints it: one blank may part two columns of texts."""
     words = header.split() if header[:1] == " " and _GAP.search(header) else []
-    return words if all(map(_WORD.match, words)) else []
+    return words if all(word[0].isalpha() or word[0] == "_" for word in words) else []
 
 
 def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:
@@ -124,3 +129,33 @@ def unwrapped(lines: list[str]) -> list[str]:
 
 def _goes_on(line: str) -> bool:
     return line[:1].isspace() and line.rstrip().endswith(" \\")
+
+
+_MOST_CELLS = 400  # of a line
+_WIDE = re.compile(r"\s{2,}")
+_MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
+
+
+def grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
+    """Blocks of lines with cells between marks or blanks, in cells, without their rules; and where each begins."""
+    grid: list[list[str]] = []
+    first, mark = 0, ""
+    for number, whole in enumerate([*lines, ""]):
+        line = whole.strip(" ")
+        own = mark if grid and mark in line else next((each for each in _MARKS if each in line), "")
+        if grid and own != mark:
+            yield first, grid
+            grid = []
+        if own and not RULE.match(line):
+            first, mark = (first, mark) if grid else (number, own)
+            bare = line.removeprefix(own).removesuffix(own)
+            cells = _WIDE.split(bare) if own == "  " else bare.split(own)
+            grid.append([cell.strip(" \t*`$") for cell in cells[:_MOST_CELLS]])
+
+
+def turned(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The grids with a column for each row, as lines with pipes; and where each begins."""
+    for first, grid in grids(lines):
+        width = len(grid[0])
+        if len(grid) > 1 and width > 1 and all(len(row) == width for row in grid):
+            yield first, [f"| {' | '.join(column)} |" for column in zip(*grid, strict=True)]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number
 from labgrade.answers.reading.tabular.cells import row_of
-from labgrade.answers.reading.tabular.grids import grids
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
-from labgrade.answers.reading.tabular.runs import SEEDS, as_run, is_study, sums_up
+from labgrade.answers.reading.tabular.splits import grids
 from labgrade.answers.reading.typed_values import WrongTypeError
+from labgrade.answers.reading.words.terms import letters_of
+from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
@@ -24,16 +26,14 @@ _SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", 
 _UNIT = re.compile(
     r"(?<=[\d)])[\s,;]{0,3}(?:[(\[]\s?)?(?:in\s)?(?:%|percent|per\scent|prozent)[\s)\]]{0,3}$", re.IGNORECASE
 )
-_BARE = re.compile(r"\d{1,6}")
 _SAID = re.compile(
     r"(?<![A-Za-z_])((?:[A-Za-z_]{1,30}+[ .]{1,2}){0,3}[A-Za-z_]{1,30}+)[\s\"'`*]{0,4}"
     r"(?:[=:]|\bis\b|\bof\b)?[\s\"'`*]{0,4}"
     r"([+-]?\d[\d.,]{0,20}(?:(?:e|\^)[+-]?\d{1,3})?%?|nan|[+-]?inf)(?![\w.])",
     re.IGNORECASE,
 )
-_SIGN = re.compile(r"[:=]|->")
 _LONGEST_LINE = 600
-_LAST_WORDS = 3
+_LAST_WORDS, _MOST_DIGITS = 3, 6
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
@@ -88,12 +88,16 @@ def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 def _with_seeds(grid: list[list[str]], kind: TableType) -> list[list[str]]:
     """The table with its header's `seed 0 | seed 1` in full, where numbers that follow on each other head all runs."""
     header, *rows = grid
-    numbers = [int(cell) for cell in header if _BARE.fullmatch(cell)]
-    others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _BARE.fullmatch(cell)]
+    numbers = [int(cell) for cell in header if _is_bare(cell)]
+    others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _is_bare(cell)]
     follow = numbers == [*range(numbers[0], numbers[0] + len(numbers))] if numbers else False
     if not follow or "seed" not in kind.columns or {kind.row, True} | set(others) != {kind.row, True}:
         return grid
-    return [[f"seed {cell}" if _BARE.fullmatch(cell) else cell for cell in header], *rows]
+    return [[f"seed {cell}" if _is_bare(cell) else cell for cell in header], *rows]
+
+
+def _is_bare(cell: str) -> bool:
+    return cell.isdecimal() and len(cell) <= _MOST_DIGITS
 
 
 def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
@@ -151,7 +155,7 @@ def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
 def _said(line: str, kind: TableType) -> dict[str, str]:
     """What a line says of one run: a value of the setting and of another column, each behind its name."""
     found: dict[str, str] = {}
-    for match in _SAID.finditer(line) if _SIGN.search(line) else ():
+    for match in _SAID.finditer(line) if any(sign in line for sign in (":", "=", "->")) else ():
         column = _column_of(match[1], kind.columns)
         if column is not None:
             found.setdefault(column, match[2].rstrip(".,"))
@@ -160,3 +164,72 @@ def _said(line: str, kind: TableType) -> dict[str, str]:
 
 def _is_number(cell: str) -> bool:
     return isinstance(explain_number(cell, "number").number, Number)
+
+
+SEEDS = frozenset(known_words("seeds"))
+_SUMS_UP = re.compile(
+    r"(?:(?:mean|average|avg|median|std|stdev|sd|variance|min|max|best|worst|total|sum|overall|mittel(?:wert)?|summe"
+    r"|durchschnitt|standardabweichung|moyenne|m\u00e9diane|media|promedio|mediana|\u5e73\u5747\u503c?|\u5747\u503c"
+    r"|\u6a19\u6e96\u5dee|\u6807\u51c6\u5dee|\ud3c9\uade0|\u03c3|\u03bc)"
+    r"(?:\s(?:of|over|the|all|across|seeds?|runs?|and|dev|deviation|accuracy|acc))*\s?)+"
+)
+_LONGEST = 80
+_NAMED = re.compile(r"([^\W\d_]{1,20})[\s_=:#-]{0,3}(\d[\d.^*e+-]{0,20})")
+_POWER = re.compile(r"(\d{1,4}) ?(?:\^|\*\*) ?[({]?([+-]?\d{1,2})[)}]?")
+_RAISED = re.compile(r"(?<=\d)[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}")
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_SHARE = re.compile(r"(\d{1,9}) ?/ ?(\d{1,9})")
+
+
+def is_study(kind: TableType) -> bool:
+    """Whether rows are runs: each has a setting, by which it is named, and what came of it in the last column."""
+    return kind.sparse and kind.row in kind.columns and len(kind.columns) > 1
+
+
+def as_run(cells: dict[str, str], above: Mapping[str, str] | None, kind: TableType) -> dict[str, str] | None:
+    """The cells of a run; None for a row that is empty or sums up others: `16,mean,0.95`.
+
+    A setting that stands in the first row of its group alone is that of the row `above`.
+    """
+    *settings, value = kind.columns
+    if not any(cells.values()) or any(sums_up(cells.get(column, "")) for column in settings):
+        return None
+    run = {column: _of_setting(cell, column, kind) if column in settings else cell for column, cell in cells.items()}
+    others = [run.get(column) for column in settings if column != kind.row]
+    if above is not None and not run.get(kind.row) and any(others) and run.get(value):
+        run[kind.row] = above[kind.row]
+    share = _SHARE.fullmatch(run.get(value, "")) if kind.columns[value] == "number" else None
+    if share is not None and 0 < int(share[2]) >= int(share[1]):
+        run[value] = f"{int(share[1]) / int(share[2]):.10f}"
+    return run
+
+
+def sums_up(cell: str) -> bool:
+    """Whether a cell says that its row or column sums up others: `mean of 3 seeds`."""
+    return bool(_SUMS_UP.fullmatch(letters_of(cell[:_LONGEST])))
+
+
+def _of_setting(cell: str, column: str, kind: TableType) -> str:
+    """The number of a cell such as `seed 0`, `bs16`, `2^4`; any other cell as it is."""
+    plain = as_ascii(_RAISED.sub(lambda match: f"^{match[0].translate(_SUPERSCRIPTS)}", cell)).strip(" \t*`$")
+    named = _NAMED.fullmatch(plain)
+    if named is not None and _is_name(named[1].lower(), column):
+        plain = named[2]
+    power = _POWER.fullmatch(plain)
+    if power is None or not int(power[1]):
+        return plain if named is not None else cell
+    number = Fraction(int(power[1])) ** int(power[2])
+    if kind.columns[column] == "count":
+        return str(number) if number.denominator == 1 else cell
+    return f"{float(number)!r}"
+
+
+def _is_name(word: str, column: str) -> bool:
+    """Whether a word before a number names the column: in full, by a synonym, by how it begins, by its initials."""
+    initials = "".join(each[:1] for each in re.split(r"[\W_]+", column.lower()))
+    return (
+        column_meant(word, [column]) == column
+        or column.lower().startswith(word)
+        or word == initials
+        or (column == "seed" and word.rstrip("s") in SEEDS)
+    )

@@ -11,18 +11,18 @@ from labgrade.answers.reading.find_words import find_words
 from labgrade.answers.reading.tabular.blocks import find_blocks
 from labgrade.answers.reading.tabular.formats.literals import find_literals
 from labgrade.answers.reading.tabular.formats.records import find_in_line, find_records
-from labgrade.answers.reading.tabular.grids import turned
 from labgrade.answers.reading.tabular.headed import TableFound, TableProblem, below_headers, headless
 from labgrade.answers.reading.tabular.headers import (
     with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings
 from labgrade.answers.reading.tabular.splits import (
+    turned,
     unwrapped,
 )
 from labgrade.answers.reading.tabular.studies import find_runs
 from labgrade.answers.reading.tabular.tallies import find_graphs, find_tallies
-from labgrade.answers.reading.words.terms import PIPES
+from labgrade.answers.reading.words.terms import INK, PIPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,17 +33,11 @@ Splitter: TypeAlias = "Callable[[str], list[str]]"
 
 _BEHIND_WORDS = re.compile(r"[\s:=*_`]{0,20}(?:\w{1,20}\()?\{")
 _WITHOUT_BRACES = re.compile(r"(?:\w{1,20}\()?\{[^\n]*")
-_INK = re.compile(r"[^\n]")
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
 _TWO_CELLS = 3  # pipes of a line
-_MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
-
-_NAME = re.compile(r"[\w/.:#-]{1,200}+")
-_WITH_INDEX = re.compile(r"\d+ \S")
-_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
 
 def find_tables(
@@ -140,11 +134,11 @@ def _without_header(region: str, start: int, kind: TableType, least: int) -> lis
     found: list[TableFound | TableProblem] = []
     for table, first, behind in list(find_literals(region, kind)):
         found.append(TableFound(table=table, position=start + first))
-        region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
+        region = region[:first] + INK.sub("!", region[first:behind]) + region[behind:]
     graphs: list[TableFound | TableProblem] = []
     for table, first, behind in find_graphs(region, kind):
         graphs.append(TableFound(table=table, position=start + first))
-        region = region[:first] + _INK.sub(" ", region[first:behind]) + region[behind:]
+        region = region[:first] + INK.sub(" ", region[first:behind]) + region[behind:]
     if len(kind.columns) == 1:
         lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
         starts = list(accumulate((len(line) + 1 for line in lines), initial=start))

@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.tabular.cells import row_name
-from labgrade.answers.reading.tabular.grids import grids
 from labgrade.answers.reading.tabular.headers import column_meant, is_about, names_rows, plain_word
+from labgrade.answers.reading.tabular.splits import grids
+from labgrade.answers.reading.words.vocabulary import known_words
 from labgrade.values import Number, Row, Table
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import TableType
 
-_YES = frozenset({"true", "yes", "y", "ja", "oui", "1", "✓", "✔", "✅", "是", "changed"})
-_NO = frozenset({"false", "no", "n", "nein", "non", "0", "✗", "✘", "❌", "否", "unchanged", "-", "--", ""})
+_YES, _NO = frozenset(known_words("says_yes")), frozenset(known_words("says_no"))
 _NOT = "un"  # before the word of a column: what is not so
 _TOTALS = ("total", "count")
 _AFTER = re.compile(r"new|after|quanti[sz]ed|neu|nach|[新後后]", re.IGNORECASE)

@@ -22,6 +22,10 @@ _ADDED_BEFORE = re.compile(
     # + written 6, and no C++
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
+DIGIT, LETTERS, SIGNS = re.compile(r"\d"), re.compile(r"[^\W\d_]+"), re.compile(r"[\W_]+")
+INK, BRACKETS = re.compile(r"[^\n]"), re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+RULE = re.compile(r"[\s|+:=\-_*\u2500-\u257f]*$")  # a line that only parts others
 JOINED = re.compile(
     r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
 )
@@ -38,6 +42,11 @@ LEFT_OUT = re.compile(
 TOTAL = re.compile(
     r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|\u03a3(?!\w)|\u2211|合計|總計|總和|总和|总计|合计)", re.IGNORECASE
 )
+
+
+def letters_of(text: str) -> str:
+    """The words of a text in lower case, with one blank between them and without anything else."""
+    return " ".join(LETTERS.findall(text.lower()))
 
 
 def is_term(line: str, found: Found) -> bool:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.words.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # The order counts: what was taken for one concept is no word of a later one (non-trainable is not trainable).
 CONCEPTS = (
@@ -19,7 +22,7 @@ CONCEPTS = (
 )
 _LONGEST = 400
 _JOINT = r"[\s_-]{0,3}"
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = "A-Za-z\u00c0-\u024f\u0400-\u04ff"
 # What is left out is none of what a label speaks of: `GoogLeNet (without auxiliary classifiers)`.
@@ -36,7 +39,7 @@ def _spelt(word: str) -> str:
     return _JOINT.join(parts).replace(r"\$", r"(?=[\W_]*$)")
 
 
-def _any_of(words: list[str]) -> re.Pattern[str]:
+def _any_of(words: Sequence[str]) -> re.Pattern[str]:
     """A pattern for any of some words; those of letters stand whole, those of signs anywhere."""
     ordered = sorted({str(word).lower() for word in words}, key=lambda word: (-len(word), word))
     signs = [_spelt(word) for word in ordered if _WIDE.search(word)]
@@ -46,21 +49,27 @@ def _any_of(words: list[str]) -> re.Pattern[str]:
 
 
 @cache
-def pattern(*path: str) -> re.Pattern[str]:
+def known_words(*path: str) -> tuple[Any, ...]:
     """All languages' words under a path of the files: `doubts`, `before`."""
-    found: list[str] = []
+    found: list[Any] = []
     for language in LANGUAGES.values():
         words: Any = language
         for key in path:
             words = words.get(key, {})
         found += list(words)
-    return _any_of(found)
+    return tuple(found)
+
+
+@cache
+def pattern(*path: str) -> re.Pattern[str]:
+    """A pattern for any of the words under a path."""
+    return _any_of(known_words(*path))
 
 
 @lru_cache(maxsize=4096)
 def concepts(words: str) -> frozenset[str]:
     """What words (their first 400 characters) speak of."""
-    left = pattern("labels", "nothing").sub(" ; ", _CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
+    left = pattern("labels", "nothing").sub(" ; ", CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
     found = set()
     for name in CONCEPTS:
         rest = pattern("labels", name).sub(" ; ", left)
@@ -78,6 +87,8 @@ def prepare() -> None:
         pattern("doubts", name)
     for name in ("nothing", "everything", "exceptions", "items"):
         pattern(name)
+    for name in ("anywhere", "in_few_words", "marks"):
+        pattern("to_come", name)
 
 
 # What a number of one answer is not labelled with, unless the answer's own words say it.

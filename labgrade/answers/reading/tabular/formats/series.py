@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.words.terms import DIGIT, LETTERS
 from labgrade.answers.reading.words.vocabulary import concepts
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _LED = re.compile(r"[\s*_`$:=|(\[>?\uff1a\u2192-]+$")
 _LISTED = re.compile(  # and not 5 bytes / 8
     r"[ ][/\u00b7\u2022][ ](?!(?:2|4|8|16|32|64|1000|1024)(?:[ ]?$|[ ]?[(,;]|[ ](?:bits?|bytes?|with|for|per)\b))"
 )
-_WORD = re.compile(r"[^\W\d_]{3}")
 
 
 def of_labels(plain: str, above: str, found: Sequence[Found]) -> dict[int, frozenset[str]]:
@@ -60,5 +60,5 @@ def _longest(plain: str, found: Sequence[Found]) -> list[Found]:
 def apart(plain: str) -> str:
     """A line whose parts, each with a number and a word, stand between dots or slashes, with semicolons for those."""
     parts = _LISTED.split(plain)
-    each_says = all(_WORD.search(part) and re.search(r"\d", part) for part in parts)
+    each_says = all(DIGIT.search(part) and any(len(word) > 2 for word in LETTERS.findall(part)) for part in parts)  # noqa: PLR2004 - a word
     return _LISTED.sub(" ; ", plain) if len(parts) > 1 and "=" not in plain and each_says else plain
