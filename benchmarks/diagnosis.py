@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.results import Submission
 from labgrade.diagnosis.behaviour import explore
-from labgrade.diagnosis.called import called_on
+from labgrade.diagnosis.networks.called import called_on
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.run.grader import Grader

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
-from labgrade.diagnosis.called import Called, further
 from labgrade.diagnosis.fitting import OTHER_INPUTS, explains, fits, is_of_input, leaves_open
+from labgrade.diagnosis.networks.called import Called, further
 from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.core.task import Alternative, Plain, SubjectSpec
+    from labgrade.diagnosis.networks.small_networks import SmallNetwork
     from labgrade.diagnosis.probe import Trial, Trials
-    from labgrade.diagnosis.small_networks import SmallNetwork
     from labgrade.values import Row
 
 _MOST_ALIKE = 3  # ways of saying what a function does: nobody reads more

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labgrade.core.errors import FaultError
 from labgrade.core.subject import as_plain
 from labgrade.core.task import CallForm, InputSpec, SubjectSpec
-from labgrade.diagnosis import as_code, families, random_layers
+from labgrade.diagnosis import as_code
+from labgrade.diagnosis.networks import families, random_layers
 from labgrade.diagnosis.search import Asked, SearchPlan, asked, available, is_drawn, know, search
 from labgrade.files.cache import Cache, cache_folder, key_of, version_of
 from labgrade.judging.judge import explains_all

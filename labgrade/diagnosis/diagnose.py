@@ -19,11 +19,11 @@ from labgrade.diagnosis.behaviour import (
     matters_on,
     same_as,
 )
-from labgrade.diagnosis.called import Called, called_on, networks_for, noun
+from labgrade.diagnosis.networks.called import Called, called_on, networks_for, noun
+from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
-from labgrade.diagnosis.small_networks import networks
 from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED

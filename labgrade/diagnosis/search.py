@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
 from labgrade.core.subject import as_plain
-from labgrade.diagnosis import families
+from labgrade.diagnosis.networks import families
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

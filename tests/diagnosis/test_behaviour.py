@@ -12,11 +12,11 @@ from helpers.wrong_students import KINDS
 from labgrade.core.task import Limits
 from labgrade.diagnosis.bases import Base, bases_of
 from labgrade.diagnosis.behaviour import Behaviour, Hypothesis, _Search, contradicted, explore
-from labgrade.diagnosis.called import Called, called_on
 from labgrade.diagnosis.counterexample import SearchVerdict
 from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.networks.called import Called, called_on
+from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.probe import Trial
-from labgrade.diagnosis.small_networks import networks
 from labgrade.judging.items import items
 from labgrade.values import Number
 from labgrade.verdict import correct, incorrect

@@ -9,8 +9,8 @@ from helpers.handed_in import read
 
 from labgrade import cli
 from labgrade.core.task import Limits
-from labgrade.diagnosis.called import called_on, networks_for
 from labgrade.diagnosis.counterexample import judged, plan_of
+from labgrade.diagnosis.networks.called import called_on, networks_for
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan, search
 from labgrade.reports.summary import full_reason

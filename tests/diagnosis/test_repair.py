@@ -10,13 +10,13 @@ import pytest
 from labgrade.core.results import Submission
 from labgrade.core.task import Check, InputSpec, Limits, SubjectSpec
 from labgrade.diagnosis import probe
-from labgrade.diagnosis.called import Called
+from labgrade.diagnosis.networks.called import Called
+from labgrade.diagnosis.networks.small_networks import SmallNetwork
 from labgrade.diagnosis.probe import Source, Trial, Trials
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.places import apart, statements
 from labgrade.diagnosis.repair.repairs import Repair, Repairs
-from labgrade.diagnosis.small_networks import SmallNetwork
 from labgrade.verdict import correct, incorrect
 
 COUNT = """

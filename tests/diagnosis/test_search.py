@@ -21,12 +21,13 @@ from labgrade.core.errors import FaultError
 from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.core.subject import as_plain
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, SubjectSpec
-from labgrade.diagnosis import as_code, counterexample, families
+from labgrade.diagnosis import as_code, counterexample
 from labgrade.diagnosis import search as engine
 from labgrade.diagnosis.counterexample import Remembered
+from labgrade.diagnosis.networks import families
+from labgrade.diagnosis.networks.random_layers import Linear, PoolLayer
+from labgrade.diagnosis.networks.random_layers import program as fitted
 from labgrade.diagnosis.probe import Trial
-from labgrade.diagnosis.random_layers import Linear, PoolLayer
-from labgrade.diagnosis.random_layers import program as fitted
 from labgrade.diagnosis.search import SearchPlan, SearchResult
 from labgrade.diagnosis.search import search as look
 from labgrade.files.cache import Cache

@@ -3,7 +3,7 @@
 import pytest
 from helpers.handed_in import read
 
-from labgrade.diagnosis.called import called_on
+from labgrade.diagnosis.networks.called import called_on
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.repair.edits import leading_to
 from labgrade.diagnosis.repair.repairs import Repairs

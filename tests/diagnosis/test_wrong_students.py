@@ -16,10 +16,10 @@ from labgrade.authoring.mutants import mutants
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, explore, matters_on
-from labgrade.diagnosis.called import called_on
 from labgrade.diagnosis.fitting import typed
+from labgrade.diagnosis.networks.called import called_on
+from labgrade.diagnosis.networks.small_networks import more, networks
 from labgrade.diagnosis.probe import Trials
-from labgrade.diagnosis.small_networks import more, networks
 
 pytestmark = pytest.mark.slow
 

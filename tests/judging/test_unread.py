@@ -11,7 +11,6 @@ COUNT, BYTES, MACS, OPERATORS = "2-1-1-parameters", "2-1-2-weight-bytes", "2-1-4
     ("task", "check", "text"),
     [
         (COUNT, "trainable", "## 2-1-1\nvon allem, was da ist, lernt es 6,624,904 Werte und 0 Werte nicht\n"),
-        (COUNT, "total", "## 2-1-1\n(6624904, 6624904, 0)\n"),
         (COUNT, "trainable", "## 2-1-1\nParameters: 6624904 / 6624904 / 0\n"),
         (OPERATORS, "types", "## 2-2-1\nT\u00edpos: los mismos que en clase, seis.\n"),
         (COUNT, "non-trainable", "## 2-1-1\nGoogLeNet learns each of its 6,624,904 weights.\n"),
@@ -22,6 +21,24 @@ def test_what_stands_in_a_section_and_could_not_be_read_waits(judged, task, chec
     found = judged(task, text, check)
     assert found.outcome is Outcome.MANUAL
     assert "report.md:2" in found.reason
+
+
+@pytest.mark.parametrize("check", ["total", "trainable", "non-trainable"])
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("(6624904, 6624904, 0)", Outcome.CORRECT),
+        ("```\n6624904\n6624904\n0\n```", Outcome.CORRECT),
+        ("(6624904, 0, 6624904)", Outcome.MANUAL),
+    ],
+)
+def test_values_in_the_order_of_the_answers_are_read_and_no_others(judged, check, said, outcome):
+    found = judged(COUNT, f"## 2-1-1\n{said}\n", check)
+    assert found.outcome is outcome or (outcome is Outcome.MANUAL and found.outcome is not Outcome.CORRECT)
+
+
+def test_values_in_order_are_judged_by_the_digits_that_they_have(judged):
+    assert judged(COUNT, "## 2-1-1\n6.62 M; 6.62 M; 0\n", "total").outcome is Outcome.MANUAL
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from helpers.soak import sampled
 from torch import nn
 
 from labgrade.core.subject import as_plain
-from labgrade.diagnosis import small_networks
+from labgrade.diagnosis.networks import small_networks
 from labgrade.subjects import models, networks, onnx_small
 from reference import attention_slips, buffer_slips, layer_slips, slips
 from reference._counting.engine import analyse

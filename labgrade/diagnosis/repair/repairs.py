@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Hypothesis, gives
-from labgrade.diagnosis.called import Called, networks_for, noun
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
+from labgrade.diagnosis.networks.called import Called, networks_for, noun
+from labgrade.diagnosis.networks.small_networks import SmallNetwork
 from labgrade.diagnosis.repair.edits import edits, leading_to
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.repair.places import statements
-from labgrade.diagnosis.small_networks import SmallNetwork
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
 

@@ -9,7 +9,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labgrade.diagnosis.small_networks import SmallNetwork
+from labgrade.diagnosis.networks.small_networks import SmallNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

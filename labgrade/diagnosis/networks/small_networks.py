@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import InputSpec, SubjectSpec
-from labgrade.diagnosis.random_layers import (
+from labgrade.diagnosis.networks.random_layers import (
     Attention,
     Branches,
     Conv,
@@ -30,7 +30,7 @@ from labgrade.subjects.networks import GENERATED, flat
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from labgrade.diagnosis.random_layers import Shape, Wish
+    from labgrade.diagnosis.networks.random_layers import Shape, Wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

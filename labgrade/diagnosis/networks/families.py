@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import InputSpec, SubjectSpec
-from labgrade.diagnosis.random_layers import (
+from labgrade.diagnosis.networks.random_layers import (
     Attention,
     Branches,
     Conv,
@@ -23,7 +23,7 @@ from labgrade.subjects.networks import GENERATED, flat
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from labgrade.diagnosis.random_layers import Shape, Wish
+    from labgrade.diagnosis.networks.random_layers import Shape, Wish
 
 _MOST_STEPS = 5
 _MOST_TOKENS = 6

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall, SubjectSpec, TableOfType, TableType
-from labgrade.diagnosis import small_configs
 from labgrade.diagnosis.counterexample import wrong
-from labgrade.diagnosis.small_networks import AGAIN, SmallNetwork, more, networks
+from labgrade.diagnosis.networks import small_configs
+from labgrade.diagnosis.networks.small_networks import AGAIN, SmallNetwork, more, networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
