@@ -27,6 +27,7 @@ _OF_SEVERAL = frozenset({"trainable", "frozen"})
 _OF_ITEMS = _OF_SEVERAL | {"operators", "types"}
 _MOST_ITEMS = 10_000  # a larger number counts no nodes and no types
 _CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[{};|\u3001\u3002\uff1b,]|[.!?](?=\s)")
+_REMARK = re.compile(r"\([^()]*\)")
 _IN_BRACKETS = re.compile(r"[\s*_`$]{0,4}\(([^()\d\n]{2,40})\)")  # 5 (all) = 4 (learned) + 1 (fixed)
 _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
 
@@ -144,7 +145,8 @@ def chosen(plain: str, found: list[Found]) -> frozenset[int]:
     """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
     either: set[int] = set()
     for one, other in pairwise(found):
-        words = [word for word in LETTERS.findall(plain[one.end : other.start]) if not is_unit(word)]
+        between = _REMARK.sub(" ", plain[one.end : other.start])  # 5 (A) or 6
+        words = [word for word in LETTERS.findall(between) if not is_unit(word)]
         if words and all(map(pattern("doubts", "choice").fullmatch, words)) and one.number and other.number:
             near = other.number.value < _MAGNITUDE * one.number.value < _MAGNITUDE**2 * other.number.value
             either |= {one.start, other.start} if near and not agree(one.number, other.number) else set()
