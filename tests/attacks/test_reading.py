@@ -73,8 +73,8 @@ def watched(monkeypatch):
         trap(documents, "read_bytes")
         trap(arrays, "read_bytes")
         trap(tables, "find_tables")
-        trap(archive_reader, "tell")
-        trap(git_reader, "tell")
+        trap(archive_reader, "write_records")
+        trap(git_reader, "write_records")
         trap(explain, "read")
         return tried
 
