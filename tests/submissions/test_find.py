@@ -63,6 +63,12 @@ def test_a_name_that_is_not_there_gets_an_offer(folder, asked, message, find):
     assert message.format(folder) in str(caught.value)
 
 
+def test_a_folder_that_holds_the_grader_is_no_hand_in(folder, find):
+    (folder / "anna lee/course").mkdir()
+    with pytest.raises(UsageError, match="'anna lee' holds the grader itself; in a student's own folder say"):
+        find(folder, ["anna lee"], grader=folder / "anna lee/course")
+
+
 def test_no_name_begins_a_line_of_a_message(tmp_path, find):
     (tmp_path / "a\n✓ CORRECT").mkdir()
     with pytest.raises(UsageError) as caught:
