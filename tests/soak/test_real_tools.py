@@ -5,7 +5,7 @@ known, such as in an environment of their own (`LABGRADE_TOOLS`, see tests/READM
 """
 
 import os
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from soak.random_networks import Drawn
@@ -31,9 +31,9 @@ def drawn(seed):
 
 def regenerated(name, unit, seed):
     """What labgrade says that a tool prints, in each of its ways; nothing where it says nothing."""
-    _, trace, *_ = drawn(seed)
+    subject, trace, *_ = drawn(seed)
     tools = [each for each in table.TOOLS if (each.name, each.unit.lower()) == (name, unit)]
-    found = [table.counted(each, trace) for each in tools]
+    found = [table.counted(each, trace, partial(analyse, subject, batch=1)) for each in tools]
     return {each.total for each in found if each is not None}
 
 

@@ -63,7 +63,7 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
     }
     own = {name for name in imported if name.startswith("labgrade")}
     used = {"networks", "options", "course_networks"}  # the last for a course's own networks only
-    used |= {"importing.quickly", "importing.without_dynamo"}
+    used |= {"importing.importing_quickly", "importing.without_dynamo"}
     assert own == {*(f"labgrade.subjects.{name}" for name in used), "labgrade.core.did_you_mean.did_you_mean"}
     models_file = str(ROOT / "labgrade/subjects/models.py")
     code = f"""

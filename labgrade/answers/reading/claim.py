@@ -7,8 +7,10 @@ What is read here is what a text plainly says, without knowing what is right. Th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -100,6 +102,12 @@ class _Wanted:
     about: str = ""
 
 
+@lru_cache(maxsize=4)
+def _whole(text: str) -> tuple[str, list[int]]:
+    """A text as ASCII, and where its lines end: made once, not for each of its sections."""
+    return as_ascii(text), [each.start() for each in re.finditer("\n", text)]
+
+
 def candidates(text: str, start: int, end: int, words: str, kind: str, *, about: str = "") -> list[Candidate]:
     """Every value of the kind that the text says with the words; a caller prefers those that are `near`.
 
@@ -108,11 +116,11 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
     """
     noun = "" if kind == "bytes" else noun_in(words)
     found: list[Candidate] = []
-    line, counted = 0, 0
     of_lines: tuple[Kind, ...] = ()
-    for match in islice(find_words(words, as_ascii(text), start, end), MOST_PLACES):
+    plain, ends_of_lines = _whole(text)
+    for match in islice(find_words(words, plain, start, end), MOST_PLACES):
         of_lines = of_lines or kinds(text)
-        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        line = bisect_left(ends_of_lines, match.start())
         before = text[max(start, match.start() - _REACH) : match.start()].rpartition("\n")[2]
         rest = GOES_ON.sub(lambda gap: " " * len(gap[0]), text[match.end() : min(end, match.end() + _REACH)]).partition(
             "\n"
