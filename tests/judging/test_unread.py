@@ -37,6 +37,11 @@ def test_values_in_the_order_of_the_answers_are_read_and_no_others(judged, check
     assert found.outcome is outcome or (outcome is Outcome.MANUAL and found.outcome is not Outcome.CORRECT)
 
 
+def test_values_under_labels_in_another_order_are_not_read_in_that_of_the_answers(judged):
+    text = "## 2-1-1\nfrozen / trainable / total: 6624904 / 6624904 / 0\n"
+    assert judged(COUNT, text, "non-trainable").outcome is not Outcome.CORRECT
+
+
 def test_values_in_order_are_judged_by_the_digits_that_they_have(judged):
     assert judged(COUNT, "## 2-1-1\n6.62 M; 6.62 M; 0\n", "total").outcome is Outcome.MANUAL
 

@@ -178,6 +178,14 @@ def said_in_order(
     return (plain[0], every) if plain and _repeats(right, every) else (None, ())
 
 
+def labelled_otherwise(words: Sequence[str], lines: Iterable[Line]) -> bool:
+    """Whether lines name what the answers are about in another order: `frozen / trainable: 5 / 2`."""
+    asked = [kind for each in words for kind in SPECIAL & concepts(each)]
+    said = [kind for line in lines for word in line.words for kind in SPECIAL & concepts(word)]
+    first = [kind for kind in dict.fromkeys(said) if kind in asked]
+    return first != [kind for kind in dict.fromkeys(asked) if kind in first]
+
+
 def _said_by(line: Line) -> list[Number]:
     """The numbers of a line in order, also those of a list in brackets; none where one is doubted."""
     found: list[Number] = []

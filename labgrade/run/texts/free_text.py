@@ -14,7 +14,7 @@ from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.texts.beside import claimed_by, said_in_order
+from labgrade.judging.texts.beside import claimed_by, labelled_otherwise, said_in_order
 from labgrade.judging.texts.choice import Choice
 from labgrade.judging.texts.choose_listed import (
     choose_shape,
@@ -109,7 +109,8 @@ class FreeText:
         right = [self._expect(each) for name in own if (each := checks[name].expected) is not None]
         numbers = [each for each in right if isinstance(each, Number)]
         line, said = said_in_order(numbers, self._lines()) if len(numbers) == len(own) else (None, ())
-        if line is None:
+        words = [" ".join(form.after or "" for form in text_forms(self._task.answers[name])) for name in own]
+        if line is None or labelled_otherwise(words, self._lines()):
             return found
         number = said[own.index(self._check.answer)]
         verdict = self._judged(number)
