@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"[;|\uff1b\u3002]|(?<!\bca)(?<!approx)(?<!e\.g)(?<!i\.e)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
-_MARKS = re.compile(r"^[ \t]*(?:>[ \t]*)+|<[^<>\n]{1,40}>")  # of a quotation or a prompt, and `<2-1-4>`: no signs
+_MARKS = re.compile(r"<[^<>\n]{1,40}>")  # `<2-1-4>` and `<b>`: no signs
 _OPEN = re.compile(r"[\s*_`$)]*(?:\?|±|\+/-|\\pm|[✗✘❌])")
 _PART_OF = re.compile(  # only 1,025,000 of the 6,624,904 parameters are trainable
     r"(?:[\d%]|\b(?:none|few|some|many|half|part|most|not all|einige|wenige|keine\w?|aucune?))[\s*_`]+"
