@@ -13,10 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from labgrade.core.errors import FaultError
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.main import UP
-from labgrade.sandbox.host import working_copy
+from labgrade.sandbox.host import fork_server, working_copy
 from labgrade.sandbox.host.child import Ending, Exit
+from labgrade.sandbox.host.loader import Loader
+from labgrade.sandbox.host.servers import READER, STUDENTS
 from labgrade.sandbox.jail.usage import family
 from labgrade.sandbox.outcomes import what_happened
 from labgrade.sandbox.requests import CallRequest
@@ -69,6 +72,45 @@ def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which, t
         else:
             assert (done.status, done.reason) == ("fault", "the process that total_macs was run by is gone")
         assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
+
+
+@pytest.mark.promise("a-killed-process-costs-nothing")
+@linux
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("kind", [STUDENTS, READER])
+def test_a_server_that_is_killed_while_it_starts_is_started_once_more(monkeypatch, kind, times):
+    killed = []
+
+    def killing(begin):
+        def begun(*arguments, **options):
+            process = begin(*arguments, **options)
+            if len(killed) < times:
+                killed.append(process.pid)
+                os.kill(process.pid, signal.SIGKILL)
+            return process
+
+        return begun
+
+    monkeypatch.setattr(fork_server, "start", killing(fork_server.start))
+    monkeypatch.setattr(Loader, "fork", killing(Loader.fork))
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        if times == 1:
+            assert runner._servers.get(kind).is_there
+        else:
+            with pytest.raises(FaultError, match="did not say why: something killed it"):
+                runner._servers.get(kind)
+    assert len(killed) == times
+
+
+@linux
+def test_servers_whose_loader_was_killed_unnoticed_are_forked_of_another(monkeypatch):
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        lost = runner._servers._loaded(runner._servers._folder(""))
+        with monkeypatch.context() as patched:
+            patched.setattr(lost._process, "poll", patched.undo)  # it is about to end
+            os.kill(lost._process.pid, signal.SIGKILL)
+            assert runner._servers.get(STUDENTS).is_there
+        assert runner._servers._loader is not lost
 
 
 @linux
