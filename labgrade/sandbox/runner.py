@@ -366,7 +366,7 @@ class Runner:
             for _ in range(2):  # where what kept it is gone it begins anew
                 with self._folders.of(job) as folder:
                     ending = self._begun(job, folder)
-                if ending is not None and not (ending.lost and (job.take is None or not ending.up)):
+                if ending is not None and not ending.is_accident(of_ours=job.of_ours, taken=job.take is not None):
                     break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"

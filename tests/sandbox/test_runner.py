@@ -7,22 +7,25 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from labgrade.answers.reader.asks import Ask
+from labgrade.answers.reader.replies import encode
 from labgrade.core.errors import FaultError
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.main import UP
 from labgrade.sandbox.host import fork_server, working_copy
-from labgrade.sandbox.host.child import Ending, Exit
+from labgrade.sandbox.host.child import Ending, Exit, PolledChild
 from labgrade.sandbox.host.loader import Loader
 from labgrade.sandbox.host.servers import READER, STUDENTS
 from labgrade.sandbox.jail.usage import family
 from labgrade.sandbox.outcomes import what_happened
-from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.requests import CallRequest, InspectRequest, ReadRequest
 from labgrade.sandbox.runner import Runner
 
 pytestmark = pytest.mark.slow
@@ -111,6 +114,47 @@ def test_servers_whose_loader_was_killed_unnoticed_are_forked_of_another(monkeyp
             os.kill(lost._process.pid, signal.SIGKILL)
             assert runner._servers.get(STUDENTS).is_there
         assert runner._servers._loader is not lost
+
+
+@pytest.mark.promise("a-killed-process-costs-nothing")
+@linux
+@pytest.mark.parametrize(
+    ("kind", "told", "times", "status"),
+    [
+        ("students", 1, 1, "returned"),  # before it is up
+        ("students", 1, 2, "fault"),
+        ("students", 2, 1, "memory"),  # who did it can't be known: it is tried again, alone
+        ("reader", 1, 1, "returned"),
+        ("reader", 2, 1, "returned"),  # no student's code runs there
+        ("reader", 2, 2, "memory"),
+        ("measure", 2, 1, "returned"),
+    ],
+)
+def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_anew(
+    tmp_path, monkeypatch, kind, told, times, status
+):
+    killed, given = [], Counter()
+    with Runner(zoo=HERE / "zoo_light.py", spare_seconds=30.0) as runner:
+        folder = student(tmp_path / "a", "def total_macs(*_): return 4\n")
+        server = runner._servers.get({"measure": str(HERE / "trusted")}.get(kind, kind))
+
+        def killing(child, data, give=PolledChild.give):
+            given[child] += 1
+            if given[child] == told and len(killed) < times:
+                killed.append(max(family(server._process.pid)))
+                os.kill(killed[-1], signal.SIGKILL)
+            give(child, data)
+
+        monkeypatch.setattr(PolledChild, "give", killing)
+        if kind == "students":
+            done = runner.run(request(folder))
+        elif kind == "reader":
+            asks = (encode(Ask(wanted="code", kind="text", forms=(), about="hw2_1.py"))[0].decode(),)
+            done = runner.read(ReadRequest(folder=folder, files=("hw2_1.py",), asks=asks, limits=LIMITS))
+        else:
+            words = {"file": HERE / "trusted/quantities.py", "function": "count_words"}
+            done = runner.inspect(InspectRequest(**words, artifact=folder / "hw2_1.py"))
+        assert (done.status, len(killed)) == (status, times), done.reason
 
 
 @linux
