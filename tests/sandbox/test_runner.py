@@ -157,6 +157,30 @@ def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_ane
         assert (done.status, len(killed)) == (status, times), done.reason
 
 
+KILLED = Exit(code=-9, seconds=0.1, why="")
+
+
+@pytest.mark.parametrize(
+    ("known", "of_ours", "taken", "again"),
+    [
+        ({"exit": KILLED}, False, True, True),  # before it was up: nothing of a student's had begun
+        ({"exit": KILLED, "up": True}, False, False, False),
+        ({"exit": KILLED, "up": True}, True, False, True),
+        ({"exit": KILLED, "up": True}, True, True, False),  # what was taken is not taken twice
+        ({"exit": replace(KILLED, why="memory")}, True, False, False),
+        ({"exit": KILLED, "stopped": "wall", "up": True}, True, False, False),
+        ({"exit": replace(KILLED, code=-11)}, True, False, False),
+        ({"exit": replace(KILLED, code=98)}, True, False, False),
+        ({"lost": True, "up": True}, False, False, True),
+        ({"lost": True, "up": True}, False, True, False),
+        ({"lost": True}, False, True, True),
+        ({"fault": "no process could be made"}, True, False, False),
+    ],
+)
+def test_what_begins_anew_is_what_an_accident_ended(known, of_ours, taken, again):
+    assert Ending(None, **known).is_accident(of_ours=of_ours, taken=taken) is again
+
+
 @linux
 @pytest.mark.parametrize(
     "ends",
