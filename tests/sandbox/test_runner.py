@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -155,6 +156,28 @@ def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_ane
             words = {"file": HERE / "trusted/quantities.py", "function": "count_words"}
             done = runner.inspect(InspectRequest(**words, artifact=folder / "hw2_1.py"))
         assert (done.status, len(killed)) == (status, times), done.reason
+
+
+@linux
+def test_a_server_that_is_about_to_end_is_waited_for():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with contextlib.closing(fork_server.ForkServer.joined(ours, {"event": "ready"})) as server, theirs:
+        assert (server.is_there, server.is_ending) == (True, False)
+        closing = threading.Timer(0.1, theirs.close)  # as a process that was killed closes one thing after the other
+        closing.start()
+        assert server.is_ending
+        closing.join()
+
+
+@linux
+def test_who_lost_a_server_does_not_end_the_one_in_its_place():
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        lost = runner._servers.get(READER)
+        runner._servers.drop(READER, lost)
+        other = runner._servers.get(READER)
+        runner._servers.drop(READER, lost)
+        assert runner._servers.get(READER) is other
+        assert other.is_there
 
 
 KILLED = Exit(code=-9, seconds=0.1, why="")

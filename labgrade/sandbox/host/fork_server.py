@@ -34,6 +34,7 @@ _BRANCHES = 2  # with weights of any size
 _MOST_BRANCHES = 16  # of a server that nobody else uses
 _COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
 _NOTHING = Ready()
+_ENDING_MS = 500
 _KILLED = "the sandbox's server ended before it was up, and did not say why: something killed it"
 _KEPT_BYTES, _LENT_BYTES = 128 << 20, 2 << 30  # of weights in branches; in those that several graders share
 
@@ -153,6 +154,11 @@ class ForkServer:
     def is_there(self) -> bool:
         """Whether the server has not ended; a branch of it may have."""
         return _is_there(self._control)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it has ended, or does so soon: of what a process holds, one thing is closed after the other."""
+        return not _is_there(self._control, _ENDING_MS)
 
     def start(
         self,
@@ -386,8 +392,8 @@ def _binds(listener: socket.socket, name: str) -> bool:
     return True
 
 
-def _is_there(line: socket.socket) -> bool:
-    """Whether the other end is still held by somebody."""
+def _is_there(line: socket.socket, patience: int = 0) -> bool:
+    """Whether the other end is still held by somebody, after so many milliseconds."""
     poll = select.poll()
     poll.register(line, 0)
-    return not poll.poll(0)
+    return not poll.poll(patience)

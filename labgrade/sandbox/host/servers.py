@@ -181,9 +181,9 @@ class Servers:
         else:
             self._memory = ProtectionNote("memory", f"held by cgroup v{self._groups.version}")
 
-    def drop(self, kind: str) -> None:
-        """Forget a server that was lost."""
-        if kind in self._running:
+    def drop(self, kind: str, lost: object = None) -> None:
+        """Forget a server that was `lost`, and not the one that another thread has started in its place."""
+        if kind in self._running and (lost is None or lost is self._running[kind]):
             self._running.pop(kind).close()
 
     def close(self) -> None:
