@@ -178,7 +178,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     if path.stat().st_size > _MOST_BYTES:
         message = f"it is larger than {_MOST_BYTES >> 20} MB"
         raise ValueError(message)
-    rows = []
+    rows: list[dict[str, str]] = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
             if None in row or None in row.values():
