@@ -120,7 +120,7 @@ def test_servers_whose_loader_was_killed_unnoticed_are_forked_of_another(monkeyp
 @pytest.mark.promise("a-killed-process-costs-nothing")
 @linux
 @pytest.mark.parametrize(
-    ("kind", "told", "times", "status"),
+    ("kind", "message", "times", "status"),
     [
         ("students", 1, 1, "returned"),  # before it is up
         ("students", 1, 2, "fault"),
@@ -132,7 +132,7 @@ def test_servers_whose_loader_was_killed_unnoticed_are_forked_of_another(monkeyp
     ],
 )
 def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_anew(
-    tmp_path, monkeypatch, kind, told, times, status
+    tmp_path, monkeypatch, kind, message, times, status
 ):
     killed, given = [], Counter()
     with Runner(zoo=HERE / "zoo_light.py", spare_seconds=30.0) as runner:
@@ -141,7 +141,7 @@ def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_ane
 
         def killing(child, data, give=PolledChild.give):
             given[child] += 1
-            if given[child] == told and len(killed) < times:
+            if given[child] == message and len(killed) < times:
                 killed.append(max(family(server._process.pid)))
                 os.kill(killed[-1], signal.SIGKILL)
             give(child, data)
