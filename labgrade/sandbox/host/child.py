@@ -11,7 +11,6 @@ import math
 import mmap
 import os
 import select
-import signal
 import socket
 import threading
 import time
@@ -227,6 +226,7 @@ def hang_up(line: socket.socket) -> None:
 
 
 _KILL_SECONDS = 10.0
+_KILLED = -9  # by SIGKILL, where there are signals
 _LOOK_SECONDS = 0.2
 
 
@@ -262,7 +262,7 @@ class Ending:
         `of_ours`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
         """
         end = self.exit
-        killed = end is not None and not (self.stopped or end.why) and end.code == -getattr(signal, "SIGKILL", 0)
+        killed = end is not None and not (self.stopped or end.why) and end.code == _KILLED
         return not self.up or not taken if self.lost else killed and (not self.up or (of_ours and not taken))
 
     @property
