@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import torch
 
@@ -25,33 +25,40 @@ def quick_draws() -> Iterator[None]:
     """Let `uniform_` and `normal_` of large tensors copy from the block, from a place that is drawn."""
     import torch
 
-    own: dict[str, Callable[..., torch.Tensor]] = {
-        name: getattr(torch.Tensor, name) for name in ("uniform_", "normal_")
-    }
+    own = {name: getattr(torch.Tensor, name) for name in ("uniform_", "normal_")}
 
-    def uniform(tensor: torch.Tensor, low: float = 0.0, high: float = 1.0, **more: Any) -> torch.Tensor:
-        if any(each is not None for each in more.values()) or not _is_plain(tensor):  # a generator of their own
-            return own["uniform_"](tensor, low, high, **more)
+    def uniform(tensor: torch.Tensor, *given: float, **more: Any) -> torch.Tensor:
+        if not _is_plain(tensor, more):
+            found: torch.Tensor = own["uniform_"](tensor, *given, **more)
+            return found
+        low, high = (*given, *(0.0, 1.0)[len(given) :])
         return _fill(tensor, _uniform(), (low + high) / 2, (high - low) / 2)
 
-    def normal(tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, **more: Any) -> torch.Tensor:
-        if any(each is not None for each in more.values()) or not _is_plain(tensor):  # a generator of their own
-            return own["normal_"](tensor, mean, std, **more)
+    def normal(tensor: torch.Tensor, *given: float, **more: Any) -> torch.Tensor:
+        if not _is_plain(tensor, more):
+            found: torch.Tensor = own["normal_"](tensor, *given, **more)
+            return found
+        mean, std = (*given, *(0.0, 1.0)[len(given) :])
         return _fill(tensor, _normal(), mean, std)
 
-    torch.Tensor.uniform_, torch.Tensor.normal_ = uniform, normal  # type: ignore[method-assign]
+    for name, quick in zip(own, (uniform, normal), strict=True):
+        setattr(torch.Tensor, name, quick)
     try:
         yield
     finally:
-        for name in own:
-            delattr(torch.Tensor, name)  # they are its base's
+        for name, found in own.items():
+            setattr(torch.Tensor, name, found)
+            if found is getattr(torch.Tensor.__base__, name):  # there is none of its own, unless somebody else made it
+                delattr(torch.Tensor, name)
 
 
-def _is_plain(tensor: torch.Tensor) -> bool:
+def _is_plain(tensor: torch.Tensor, more: dict[str, Any]) -> bool:
+    """Whether it is large, plain memory; `more` is what was said by name, such as a generator of one's own."""
     import torch
 
     large = tensor.numel() >= _LEAST and tensor.dtype is torch.float32 and tensor.device.type == "cpu"
-    return large and tensor.is_contiguous() and not (torch.is_grad_enabled() and tensor.requires_grad)
+    drawn_alone = any(each is not None for each in more.values()) or (torch.is_grad_enabled() and tensor.requires_grad)
+    return large and tensor.is_contiguous() and not drawn_alone
 
 
 def _fill(tensor: torch.Tensor, block: torch.Tensor, middle: float, width: float) -> torch.Tensor:

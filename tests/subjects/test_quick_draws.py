@@ -37,7 +37,8 @@ def test_small_tensors_and_those_with_a_generator_are_drawn_as_ever():
     def made():
         torch.manual_seed(5)
         generator = torch.Generator().manual_seed(7)
-        return torch.empty(100).normal_(), torch.empty(1 << 16).uniform_(generator=generator)
+        by_name = torch.empty(1 << 16).uniform_(to=2), torch.empty(1 << 16).normal_(std=0.5)
+        return torch.empty(100).normal_(), torch.empty(1 << 16).uniform_(generator=generator), *by_name
 
     with torch.random.fork_rng(devices=[]):
         usual = made()
@@ -48,6 +49,7 @@ def test_small_tensors_and_those_with_a_generator_are_drawn_as_ever():
 
 def test_torch_is_left_as_it_was():
     before = {name: getattr(torch.Tensor, name) for name in ("uniform_", "normal_")}
-    drawn()
+    with quick_draws():
+        drawn()
     assert all(getattr(torch.Tensor, name) is own for name, own in before.items())
     assert not before.keys() & vars(torch.Tensor).keys()
