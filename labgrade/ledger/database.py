@@ -160,6 +160,11 @@ class Ledger:
         except sqlite3.Error as error:
             raise LedgerError(self._words(error)) from error
 
+    def each_row(self, question: str) -> Iterator[tuple[Any, ...]]:
+        """What a SELECT finds, one row after the other: for tables that are large."""
+        with self._in_words():
+            yield from self._connection.execute(question)
+
     def write(self, statement: str, *values: object) -> int:
         """One change, within `transaction`; the number of the row that an INSERT made."""
         try:
