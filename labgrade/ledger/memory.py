@@ -36,6 +36,11 @@ CREATE TABLE IF NOT EXISTS verdict (
 """
 
 
+def is_kept() -> bool:
+    """Whether anything is remembered on this machine: where only students' own checks ran, nothing is."""
+    return (cache_folder() / NAME).is_file()
+
+
 class VerdictMemory:
     """Use it from one process and one thread, and `close` it. No error of the disk's is anybody's: then it is empty.
 
