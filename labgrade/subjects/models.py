@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.did_you_mean import did_you_mean
-from labgrade.subjects import course_networks, networks, quick_draws
+from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 from labgrade.subjects.importing import importing_quickly, without_dynamo
 
@@ -38,10 +38,7 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "inception_v3": {"aux_logits": False},
 }
 # What decides how a model is built.
-SOURCES = tuple(
-    Path(file)
-    for file in (__file__, course_networks.__file__, networks.__file__, own_options.__file__, quick_draws.__file__)
-)
+SOURCES = tuple(Path(file) for file in (__file__, course_networks.__file__, networks.__file__, own_options.__file__))
 # From the decorator to the function: parsing torchvision's source takes ten times as long as searching it.
 _REGISTERED = re.compile(r"^@register_model\b(?:(?!^def )[\s\S])*?^def (\w+)\(", re.MULTILINE)
 _OPERATORS = (
@@ -183,9 +180,8 @@ class Subject:
         import torch
 
         build = self._builder()
-        with torch.random.fork_rng(devices=[]), quick_draws.quick_draws():
-            # Not torch.manual_seed: for a GPU it keeps the text of the whole stack, each time.
-            torch.default_generator.manual_seed(self.weight_seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
             _unsettle_norms(module)

@@ -62,7 +62,7 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
         for alias in node.names
     }
     own = {name for name in imported if name.startswith("labgrade")}
-    used = {"networks", "quick_draws", "options", "course_networks"}  # the last for a course's own networks only
+    used = {"networks", "options", "course_networks"}  # the last for a course's own networks only
     used |= {"importing.importing_quickly", "importing.without_dynamo"}
     assert own == {*(f"labgrade.subjects.{name}" for name in used), "labgrade.core.did_you_mean.did_you_mean"}
     models_file = str(ROOT / "labgrade/subjects/models.py")
@@ -77,8 +77,7 @@ print(type(module).__name__, list(x.shape), [name for name in sys.modules if nam
     core = ["labgrade", *(f"labgrade.core{name}" for name in ("", ".errors", ".did_you_mean"))]
     loaded = [
         *core,
-        *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".quick_draws", ".options")),
-        "labgrade.subjects.importing",
+        *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".options", ".importing")),
     ]
     assert in_a_fresh_process(code) == f"ResNet [1, 3, 8, 8] {loaded}"
 
