@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._torchscript_file import loaded
+from ._torchscript_file import loaded, ran
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,14 +39,8 @@ def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None
     """
     import torch
 
-    shape = input_shape or []
-    try:
-        with torch.no_grad():
-            made = loaded(artifact).eval()(torch.zeros(shape))
-    except RuntimeError as error:
-        why = str(error).strip().splitlines()[-1]
-        message = f"the network does not take an input of shape {shape}: {why}"
-        raise ValueError(message) from None
+    with torch.no_grad():
+        made = ran(loaded(artifact).eval(), torch.zeros(input_shape or []))
     if not isinstance(made, torch.Tensor):
         message = f"the network puts out {type(made).__name__}, not one tensor"
         raise ValueError(message)  # noqa: TRY004 - what the student reads
