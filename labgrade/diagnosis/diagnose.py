@@ -290,7 +290,7 @@ def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str
     """That the function gives one value whatever it is given, where it does: on the task's own subject, too."""
     values = [here, *(each.trial.value for each in called)]
     expected = [each.trial.expected for each in called]
-    if len(values) < 4 or any(each != values[0] for each in values) or all(each == expected[0] for each in expected):  # noqa: PLR2004
+    if len(values) < 4 or not _all_same(values) or _all_same(expected):  # noqa: PLR2004
         return ""
     value = getattr(values[0], "value", None)
     if not getattr(values[0], "rows", (here,)):
@@ -308,6 +308,17 @@ def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str
         f"The function gives the same value{shown} for every {each_is}: what it is given makes no difference. Compute "
         "it from the arguments, not from a model or a size of your own."
     )
+
+
+def _all_same(values: Sequence[Any]) -> bool:
+    """Whether all are equal; tensors by name are where each of them is."""
+    import numpy as np
+
+    first, *others = values
+    if not isinstance(first, dict):
+        return all(each == first for each in others)
+    named = [each for each in others if isinstance(each, dict) and each.keys() == first.keys()]
+    return len(named) == len(others) and all(np.array_equal(each[name], first[name]) for each in named for name in first)
 
 
 def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
