@@ -94,6 +94,28 @@ def compressed_weight_bytes_of_half_scales(subject: CountedSubject, *, bits: int
     return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) // 2 for weight in weights)
 
 
+def compressed_weight_bytes_of_one_in_all(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
+    """With what is kept beside one layer alone.
+
+    Slip of: compressed_weight_bytes
+    Hint: What is kept beside the weights is counted once for the whole network. Each layer has its own.
+    Credit: 0.5
+    """
+    weights = list(weights_of(subject).values())
+    return sum(_packed(weight.numel(), bits) for weight in weights) + _beside(weights[0], bits, kept)
+
+
+def compressed_weight_bytes_with_bits_for_bytes(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
+    """With 32 for each number beside the weights.
+
+    Slip of: compressed_weight_bytes
+    Hint: Scales, or values of the codebook, have 32 bytes each here. In float32 they have four.
+    Credit: 0.6
+    """
+    weights = weights_of(subject).values()
+    return sum(_packed(weight.numel(), bits) + _BITS * _beside(weight, bits, kept) for weight in weights)
+
+
 def compressed_weight_bytes_with_the_rest(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
     """With all other parameters in float32.
 

@@ -73,6 +73,8 @@ class Diagnoser:
             return _named_otherwise(trial, item) or _drawn(trials, verdict) or self._repaired(trials, item, trial)
         found = _diagnosis(trials, behaviour, trial, item)
         found = replace(found, on=noun(trials)) if found is not None else None
+        if found is not None and found.causes and not any(each.counterexample for each in self._task.checks):
+            found = replace(found, but=())  # the task asks about none of these: nobody knows what is right there
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
         if (chance or not known) and (found is None or not found.causes):
@@ -318,7 +320,9 @@ def _all_same(values: Sequence[Any]) -> bool:
     if not isinstance(first, dict):
         return all(each == first for each in others)
     named = [each for each in others if isinstance(each, dict) and each.keys() == first.keys()]
-    return len(named) == len(others) and all(np.array_equal(each[name], first[name]) for each in named for name in first)
+    return len(named) == len(others) and all(
+        np.array_equal(each[name], first[name]) for each in named for name in first
+    )
 
 
 def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -79,15 +79,10 @@ def _one_changed(options: Mapping[str, Any], others: list[Mapping[str, Any]]) ->
 
 
 def _reordered(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What stands in mappings, with its keys turned round, and its numbers: which one is the largest shows then."""
-    inner = {key: value for key, value in options.items() if isinstance(value, dict) and len(value) > 1}
-    if inner:
-        turned = {key: dict(reversed(value.items())) for key, value in inner.items()}
-        yield "all keys", {**options, **turned}
-    for key, value in inner.items():
-        if len({*map(repr, value.values())}) > 1:
-            numbers = dict(zip(value, reversed(value.values()), strict=True))
-            yield f"the values of `{key}`", {**options, key: numbers}
+    """What stands in a mapping with its numbers turned round: it shows then whether the first or the largest counts."""
+    for key, value in options.items():
+        if isinstance(value, dict) and len({*map(repr, value.values())}) > 1:
+            yield f"the values of `{key}`", {**options, key: dict(zip(value, reversed(value.values()), strict=True))}
 
 
 def _another(key: str, value: float, options: Mapping[str, Any]) -> int | float:
