@@ -73,6 +73,19 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
         raise UnfitError(without_value(Outcome.MANUAL, reason)) from None
 
 
+def as_named(source: AnswerValue, answered: Answered, value: Value) -> Value:
+    """The value with the case of a row's name, or label, of the other answer that it names: `QAT` where `qat` stands.
+
+    Where two of these differ in case alone, it is left as it is.
+    """
+    if not isinstance(value, str) or isinstance(answered, NoAnswer):
+        return value
+    wanted = " ".join(value.split()).casefold()
+    names = {_named(source, row) for row, _ in _rows(source, answered.value)}
+    meant = [each for each in names if isinstance(each, str) and " ".join(each.split()).casefold() == wanted]
+    return meant[0] if len(meant) == 1 else value
+
+
 def _taken(source: AnswerValue, value: Value) -> Scalar:
     """What follows from the rows of a table or the counts of a histogram."""
     rows = _rows(source, value)
