@@ -58,6 +58,7 @@ def graded(tmp_path_factory):
         yield {name: grade(name) for name in HANDED_IN}
 
 
+@pytest.mark.slow
 def test_a_row_may_be_named_in_another_case_unless_two_rows_differ_by_it(graded):
     assert outcomes(graded["loud"])["name"] == "CORRECT"
     assert outcomes(graded["two"])["name"] == "INCORRECT"
