@@ -114,7 +114,7 @@ class Diagnoser:
 
     def _repaired(self, trials: Trials, item: Item, own: Trial) -> Verdict | None:
         """The verdict with the change of the function's source that makes it right; None where none is found."""
-        if trials.source() is None or item.subject is None:
+        if trials.source() is None or item.subject is None or not isinstance(trials.check.expected, QuantityCall):
             return None
         key = _asked(trials.check)
         try:
