@@ -275,7 +275,7 @@ def programs_without_cases(task: Task) -> list[SpecFinding]:
         if asked and fixed and not functions and wanted.mark is not None:
             message = (
                 f"'{wanted.name}' may come from '{fixed[0].command}', which is called in the same way each time: for "
-                f"the cases of '{asked[0].id}' it counts as not handed in. `given: [config]` beside it gives it each case"
+                f"the cases of '{asked[0].id}' it counts as not handed in. `given: [config]` gives it each case"
             )
             found.append(SpecFinding(wanted.mark, message))
     return found
