@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
     from labgrade.spec.in_full.slips import SlipNote
 
-_QUANTITY = "quantity"
 MODEL = "model"  # the registry of networks: those of several files may have one name
 _ZOO = frozenset({"torchvision", "micro", "linear", "generated"})
 _MOST_BYTES = 128 << 10  # of a network's source, which travels with each request
@@ -170,18 +169,9 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
                     entries[name] = entry
-    wrong = ((entry, slips.problem(entry, entries) or _not_by_name(kind, entry)) for entry in entries.values())
+    wrong = ((entry, slips.problem(entry, entries, kind)) for entry in entries.values())
     findings += (SpecFinding(Mark(str(entry.file), entry.line, 1), said) for entry, said in wrong if said)
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
-
-
-def _not_by_name(kind: str, entry: Entry) -> str:
-    """Why a quantity can't be given its parameters, which are set by name."""
-    first, *others = entry.takes or ("",)
-    if kind != _QUANTITY or not others:
-        return ""
-    written = f"def {entry.name}({', '.join((first, '*', *others, *entry.parameters))})"
-    return f"what '{entry.name}' takes behind '{first}' is set by name: put a * before it, `{written}`"
 
 
 def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:

@@ -12,8 +12,8 @@ points: 2
 statement: Say it.
 subject: {config: {name: own}, arguments: {data: ./one.txt}}
 answers:
-  n: {type: number, entry: n}
-  f: {type: number, call: 'f(data)'}
+  n: {type: number, from: [{entry: n}]}
+  f: {type: number, call: 'hw.py:f(data)'}
 checks:
   - {id: n, points: 1, answer: n, checker: {at_most: {limit: 1}}}
   - {id: f, points: 1, answer: f, checker: equal, expected: {quantity: size}, cases: [{arguments: {width: 3}}]}
@@ -34,11 +34,13 @@ def size(config, *, data: str) -> int:
         ("*, data", "data", "put a * before it, `def size(config, *, data)`"),
     ],
 )
-def test_the_message_says_what_to_write(tmp_path, capsys, was, becomes, said):
+def test_the_message_says_what_to_write(tmp_path, capsys, monkeypatch, was, becomes, said):
     files = {"specs/lab/t.yaml": SPEC, "specs/lab/one.txt": "1", "reference/size.py": SIZE}
     right = own_course.write(tmp_path / "right", files)
-    assert main(["validate", str(right / "specs")]) == 0
+    monkeypatch.chdir(right)
+    assert main(["validate", "specs"]) == 0
     wrong = own_course.write(tmp_path / "wrong", {name: text.replace(was, becomes) for name, text in files.items()})
     capsys.readouterr()
-    assert main(["validate", str(wrong / "specs")]) != 0
+    monkeypatch.chdir(wrong)
+    assert main(["validate", "specs"]) != 0
     assert said in " ".join("".join(capsys.readouterr()).split())
