@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -39,12 +40,18 @@ BEST: Mapping[str, Callable[[Iterable[Fraction]], Fraction]] = {"argmax": max, "
 _WHERE = {"argmax": "highest", "argmin": "lowest"}
 
 
-def own_says(source: AnswerValue, expected: Scalar) -> str:
+_UNITS = re.compile(r"\d\s?(?:(?P<seconds>[mun\u00b5\u03bc]?s|min|h)|(?P<bytes>[kKMGT]?i?B))$")
+
+
+def own_says(source: AnswerValue, expected: Scalar, answer: Value) -> str:
     """What the student's other answer says where this one differs: `your own 'runs' says 16, where loss is lowest`."""
     of = source.of or "the number"
     taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
     shown = f"{source.by} {expected}" if source.by else str(expected)
-    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}"
+    unit = _UNITS.search(expected.text) if isinstance(expected, Number) else None
+    bare = isinstance(answer, Number) and answer.text.replace(".", "", 1).isdecimal()
+    read = f"; yours has no unit and is read as {unit.lastgroup}" if unit and bare else ""
+    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}{read}"
 
 
 def is_missing(name: str, items: Iterable[Item], judged: Callable[[Item], Judged]) -> bool:
