@@ -140,12 +140,16 @@ def _parsed(text: str) -> ast.Compare:
     try:
         found = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        found = None
-    compares = isinstance(found, ast.Compare) and all(type(each) in _ORDERS for each in found.ops)
-    if compares and _names(found) and all(map(_is_sum, (found.left, *found.comparators))):
+        found = ast.Constant(text)
+    if isinstance(found, ast.Compare) and _compares_columns(found):
         return found
     message = f"'{text}' compares no columns; write it as `flops == 2 * n ** 3` or `0 < seconds <= 10`"
     raise ValueError(message)
+
+
+def _compares_columns(found: ast.Compare) -> bool:
+    sides = (found.left, *found.comparators)
+    return all(type(each) in _ORDERS for each in found.ops) and bool(_names(found)) and all(map(_is_sum, sides))
 
 
 def _is_sum(node: Any) -> bool:
