@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.commands.grade import worth
 from labgrade.commands.review import add_results_arguments, console
 from labgrade.core.did_you_mean import look_up
 from labgrade.core.errors import NOT_RIGHT, OK
 from labgrade.ledger import read as reading
 from labgrade.ledger.database import Ledger
 from labgrade.reports.plain_page import Page
-from labgrade.reports.summary import facts, full_reason, hint
+from labgrade.reports.summary import facts, full_reason, hint, worth
 from labgrade.review import pending
 from labgrade.review import results as whole
 from labgrade.review.decisions import Place, in_words

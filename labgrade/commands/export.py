@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.format and not options.merge:
         message = "say which --format to write, or --merge a gradebook"
         raise UsageError(message)
-    report, students = _reports(options)
+    report, for_them = _reports(options)
     if NOT_ENDED in report.notes:
         print(for_terminal(f"not final: {NOT_ENDED}"), file=sys.stderr)  # noqa: T201
     if options.merge and options.format and options.out is not None and _is_file(options.out, ".csv"):
@@ -98,15 +98,14 @@ def run(options: argparse.Namespace) -> int:
         _merge(report, options)
     if not options.format:
         return 0
-    if options.student_view:
-        report = student_view.for_student(students)
     if options.format in ("html", "class", "all"):
         html.refuse_without()
-        students = replace(students, labs=load.lab_texts(course.folders(Path.cwd())[0]))
+    if options.student_view:
+        report = student_view.for_student(for_them())
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]
-    shown = {name: students if FORMATS[name].students else report for name in chosen}
+    shown = {**dict.fromkeys(chosen, report), **_of_students(chosen, for_them)}
     if options.out is None:
         _print(shown)
     else:
@@ -114,15 +113,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _reports(options: argparse.Namespace) -> tuple[Report, Report]:
-    """The report of a run, a results folder's or that in a file; and what its students may see by now.
+def _of_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
+    """What is made of students' report, by the formats that are."""
+    own = [name for name in chosen if FORMATS[name].students]
+    return dict.fromkeys(own, replace(for_them(), labs=load.lab_texts(course.folders(Path.cwd())[0]))) if own else {}
+
+
+def _reports(options: argparse.Namespace) -> tuple[Report, Callable[[], Report]]:
+    """The report of a run, a results folder's or that in a file; and what tells what its students may see by now.
 
     Raises:
         UsageError: there is none.
     """
     if options.json is None:
         found = results.read(options.results)
-        return found.shown, found.students
+        return found.shown, lambda: found.students
     path = options.json
     try:
         text = path.read_text(encoding="utf-8")
@@ -131,7 +136,7 @@ def _reports(options: argparse.Namespace) -> tuple[Report, Report]:
         message = f"'{path}' can't be read: {what}"
         raise UsageError(message) from error
     report = json.read(text, str(path))
-    return report, report
+    return report, lambda: report
 
 
 def _print(shown: Mapping[str, Report]) -> None:

@@ -16,6 +16,7 @@ from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import class_table
 from labgrade.reports.plain_page import Page
+from labgrade.reports.summary import worth
 from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
@@ -27,7 +28,7 @@ from labgrade.verdict import PENDING, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from labgrade.core.results import Graded, Report
+    from labgrade.core.results import Report
     from labgrade.ledger.read import Change, HeldCheck
     from labgrade.run.class_run import Elsewhere
     from labgrade.run.events import Finished
@@ -254,8 +255,3 @@ def _say_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
         own = f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{', because ' if each.why else ''}"
         page.paragraph(each.why, indent=2, own=own)
     page.say(f"to lower them, say: labgrade regrade {results} --allow-lower")
-
-
-def worth(graded: Graded) -> str:
-    """`PARTIAL 1.5 of 3`."""
-    return f"{graded.verdict.outcome} {show(graded.earned)} of {show(graded.points)}"

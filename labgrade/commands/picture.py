@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 QUANTITY = "onnx_graph"
 _BINS = 64
+_MOST_ROWS, _MOST_BYTES = 10_000, 64 << 20  # of a table that somebody looks at
+# What a file that was made to break something comes to: labgrade's own reader has a jail, this has a person who waits.
+_UNFIT = (ValueError, OSError, EOFError, LookupError, TypeError, ArithmeticError, MemoryError, csv.Error)
+_LARGEST = 1e150  # of a number: its square still is one
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +99,7 @@ def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
             if path.suffix.lower() == ".csv"
             else _of_numbers(path, options.step)
         )
-    except (ValueError, OSError, KeyError, TypeError, ZeroDivisionError) as error:
+    except _UNFIT as error:
         message = f"'{path}' can't be drawn: {error}"
         raise UsageError(message) from error
     _put(target, text)
@@ -116,7 +120,15 @@ def _of_numbers(path: Path, step: float) -> str:
 
     from labgrade.reports.html.planes import histogram, standalone_svg
 
-    counts, edges = np.histogram(np.load(path).ravel(), _BINS)
+    found = np.load(path, mmap_mode="r", allow_pickle=False)  # no memory for what its head promises and it has not
+    numbers = found.ravel(order="K")
+    if numbers.dtype.kind not in "biuf" or not numbers.size:
+        message = f"it holds {numbers.size:,} values of type {numbers.dtype}; numbers are drawn"
+        raise ValueError(message)
+    if not max(abs(float(numbers.min())), abs(float(numbers.max()))) < _LARGEST:  # nor NaN
+        message = "not all of its numbers are finite, or one is too large"
+        raise ValueError(message)
+    counts, edges = np.histogram(numbers.view(np.uint8) if numbers.dtype.kind == "b" else numbers, _BINS)
     return standalone_svg(
         histogram(((edges[1:] + edges[:-1]) / 2).tolist(), counts.tolist(), step=step, salt=path.name)
     )
@@ -127,7 +139,7 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
     from labgrade.reports.html import charts
     from labgrade.reports.html.planes import Point, frontier, roofline, standalone_svg
 
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+    rows = _rows(path)
     if not rows:
         message = "it has no rows below its head"
         raise ValueError(message)
@@ -140,8 +152,8 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
         points = [
             Point(
                 name=row[first],
-                x=float(row["flops"]) / float(row["bytes"]),
-                y=float(row["flops"]) / float(row["seconds"]),
+                x=_number(row["flops"]) / _number(row["bytes"]),
+                y=_number(row["flops"]) / _number(row["seconds"]),
             )
             for row in rows
         ]
@@ -150,11 +162,41 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
         message = "it needs a name and a column of numbers, or two"
         raise ValueError(message)
     if len(columns) == 1:
-        bars = [charts.Bar(name=row[first], got=float(row[columns[0]]), expected=None, right=True) for row in rows]
+        bars = [charts.Bar(name=row[first], got=_number(row[columns[0]]), expected=None, right=True) for row in rows]
         title = f"{columns[0]} of {len(bars):,} rows"
         return standalone_svg(charts.compared(bars, title=title, unit=columns[0], salt=path.name), told)
-    points = [Point(name=row[first], x=float(row[columns[0]]), y=float(row[columns[1]])) for row in rows]
+    points = [Point(name=row[first], x=_number(row[columns[0]]), y=_number(row[columns[1]])) for row in rows]
     return standalone_svg(frontier(points, x=columns[0], y=columns[1], salt=path.name), told)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table, each with the columns of its head.
+
+    Raises:
+        ValueError, OSError, csv.Error: it is none, or more than a picture shows.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        message = f"it is larger than {_MOST_BYTES >> 20} MB"
+        raise ValueError(message)
+    rows: list[dict[str, str]] = []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file):
+            if None in row or None in row.values():
+                message = f"row {len(rows) + 1} has more or fewer columns than the head"
+                raise ValueError(message)
+            rows.append(row)
+            if len(rows) > _MOST_ROWS:
+                message = f"it has more than {_MOST_ROWS:,} rows"
+                raise ValueError(message)
+    return rows
+
+
+def _number(text: str) -> float:
+    found = float(text)
+    if not abs(found) < _LARGEST:
+        message = f"'{text[:40]}' is not finite, or too large"
+        raise ValueError(message)
+    return found
 
 
 def title(name: str, nodes: list[graph_picture.Node]) -> str:

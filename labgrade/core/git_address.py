@@ -10,6 +10,7 @@ FIELDS = ("login", "id", "group", "lab")
 _SCHEMES = ("https", "http", "ssh")
 _SHORT = re.compile(r"(?:[A-Za-z0-9._~-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!/)[^:]+")  # git@host:path
 _PLAIN = re.compile(r"[A-Za-z0-9_~][A-Za-z0-9._~+@-]*")
+_NOT_IN_BRANCHES = ("..", "//", "/.", "@{", "\\", *" ~^:?*[")
 _LIKE = "write https://host/path.git, ssh://git@host/path.git or git@host:path.git"
 
 
@@ -40,6 +41,25 @@ def problem(text: str) -> str:
     if place.scheme in _SCHEMES and place.netloc:
         return "" if host and not host.startswith("-") else f"'{text}' names no server: {_LIKE}"
     return "" if "://" not in text and _SHORT.fullmatch(text) else f"'{text}' is no address of a server: {_LIKE}"
+
+
+def branch_problem(text: str) -> str:
+    """What is wrong with the name of a branch, or nothing; git has these rules (`git check-ref-format`).
+
+    >>> branch_problem("--output=x")
+    "'--output=x' is no name of a branch: write main, or feature/x"
+    """
+    wrong = not text.isprintable() or text.startswith(("-", "/", ".")) or text.endswith(("/", ".", ".lock"))
+    if wrong or any(each in text for each in _NOT_IN_BRANCHES):
+        return f"'{text}' is no name of a branch: write main, or feature/x"
+    return ""
+
+
+def path_problem(text: str) -> str:
+    """What is wrong with the place of something in a repository, or nothing."""
+    if not text.isprintable() or text.startswith(("/", "-")) or "\\" in text or ".." in text.split("/"):
+        return f"'{text}' is no place in a repository: write lab2, or labs/lab2"
+    return ""
 
 
 def filled_in(template: str, values: dict[str, str]) -> str:

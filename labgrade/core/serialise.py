@@ -99,15 +99,21 @@ def _as_it_is(data: Any) -> Any:
 
 @functools.cache
 def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
+    """What makes values of a structure's parts, but of those that are as they are."""
     types_of = typing.get_type_hints(kind, None, _NAMES)
-    return {name: _reader(types_of[name]) for name in _kept(kind)}
+    found = {name: _reader(types_of[name]) for name in _kept(kind)}
+    return {name: read for name, read in found.items() if read is not _as_it_is}
 
 
 def _structured(kind: Any, data: Any) -> Any:
-    readers = _readers(kind)
+    known = _kept(kind)
     if isinstance(data, list | tuple):
-        if len(data) > len(readers):
-            message = f"a {kind.__name__} has {len(readers)} values, not {len(data)}"
+        if len(data) > len(known):
+            message = f"a {kind.__name__} has {len(known)} values, not {len(data)}"
             raise ValueError(message)
-        data = dict(zip(readers, data, strict=False))
-    return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
+        data = dict(zip(known, data, strict=False))
+    parts = {name: data[name] for name in known if name in data}
+    for name, read in _readers(kind).items():
+        if name in parts:
+            parts[name] = read(parts[name])
+    return kind(**parts)

@@ -1,9 +1,9 @@
 """YAML 1.2 core schema -> plain data, with the place of every key and value.
 
 PyYAML's default is YAML 1.1, in which `1e-3` is text, `2:4` is 124, `no` is false and `010` is 8. Here they are a
-number, text, text and 10 (https://yaml.org/spec/1.2.2/#103-core-schema). There are no merges, and a key that stands
-twice is an error. Tags and anchors are errors in what authors write; in what students hand in, which a program may have
-written (`!!python/tuple`, `&id001`), a tag says nothing and an alias repeats its value.
+number, text, text and 10 (https://yaml.org/spec/1.2.2/#103-core-schema). A key that stands twice is an error. Tags,
+anchors and merges are errors in what authors write; in what students hand in, which a program may have written
+(`!!python/tuple`, `&id001`), a tag says nothing, an alias repeats its value, and a merge (`<<`) adds what is not there.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _IMPLICIT_TAG = re.compile(r"tag:yaml\.org,2002:(map|seq|str|int|float|bool|null
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 _DEEPEST = 60
 _MOST_VALUES = 100_000
+_MERGE = "<<"
 _LONGEST_TO_EXPLAIN = 20_000  # characters, on which the slow parser spends under a second
 _QUICK: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Where libyaml is more lenient than Python's parser: tabs, byte order marks, a comment at once behind `|` or `>`.
@@ -232,6 +233,7 @@ class _Builder:
 
     def _mapping(self, start: Any, path: Path, depth: int) -> dict[str, Plain]:
         data: dict[str, Plain] = {}
+        merged: list[tuple[Any, Plain]] = []
         number: Path = ()
         while not isinstance(key := self._next(), yaml.MappingEndEvent):
             name = self._key(key, path, depth)
@@ -240,6 +242,9 @@ class _Builder:
                 self._value(value, (*path, ""), depth + 1)
                 continue
             here = (*path, name)
+            if name == _MERGE and self._lenient and not key.style:
+                merged.append((key, self._value(value, (*path, "", _MERGE, len(merged)), depth + 1)))
+                continue
             if number and _goes_on(key, value):
                 self.out.cut[number] = f"{self.out.cut.get(number, self.out.sources[number])},{name}"
                 continue
@@ -256,7 +261,19 @@ class _Builder:
                 continue
             self.out.keys[here] = self._place(key)
             data[name] = self._value(value, here, depth + 1)
+        for at, (key, value) in enumerate(merged):
+            self._merge(key, value, (*path, "", _MERGE, at), data, path)
         return data
+
+    def _merge(self, key: Any, value: Plain, there: Path, data: dict[str, Plain], path: Path) -> None:
+        """Add to a mapping what stands in another one, or in several, and not in itself."""
+        several = value if isinstance(value, list) else [value]
+        for at, each in enumerate(several):
+            first = (*there, at) if isinstance(value, list) else there
+            for name, one in (each if isinstance(each, dict) else {_MERGE: each}).items():
+                if name not in data:
+                    self.out.keys[*path, name] = self._place(key)
+                    data[name] = self._again(key, (*first, name), one, (*path, name))
 
     def _both(self, first: Plain, here: Path, other: Plain, there: Path, again: Mark) -> Plain:
         """The first value of a key, with what only the second one says; `twice` where they differ."""

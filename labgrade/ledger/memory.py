@@ -28,11 +28,17 @@ _PASSING = frozenset({Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY})
 _MOST = 50_000  # verdicts; a course of 400 has some 20,000 at an end of term
 _MOST_KEYS = 500  # of one question
 _WAIT_SECONDS = 5.0
+_OWN = 0o600
 _TABLE = """
 CREATE TABLE IF NOT EXISTS verdict (
   number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, plain TEXT NOT NULL, seal TEXT NOT NULL
 )
 """
+
+
+def is_kept() -> bool:
+    """Whether anything is remembered on this machine: where only students' own checks ran, nothing is."""
+    return (cache_folder() / NAME).is_file()
 
 
 class VerdictMemory:
@@ -94,7 +100,9 @@ class VerdictMemory:
         if self._connection is None:
             folder = cache_folder()
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / NAME).touch(mode=0o600)  # students' answers and expected values: nobody else's to read
+            (folder / NAME).touch(mode=_OWN)  # students' answers and expected values: nobody else's to read
+            if (folder / NAME).stat().st_mode & 0o077:  # of an earlier release
+                (folder / NAME).chmod(_OWN)
             made = sqlite3.connect(folder / NAME, timeout=_WAIT_SECONDS, isolation_level=None)
             made.execute("PRAGMA journal_mode = WAL")
             made.execute("PRAGMA synchronous = OFF")  # after a power cut some verdicts are judged again

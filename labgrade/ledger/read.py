@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core import serialise
 from labgrade.core.results import Report, SubmissionReport, TaskReport
 from labgrade.ledger.database import Ledger, load
-from labgrade.ledger.rows import parts_of, published, standing
+from labgrade.ledger.rows import each_standing, parts_of, published, standing
 from labgrade.ledger.unfinished import not_reached, unfinished
 
 if TYPE_CHECKING:
@@ -81,11 +81,12 @@ def report_of(results: Path) -> Report:
         runs = unfinished(ledger)
         to_do = not_reached(runs)
         people = {**dict.fromkeys(to_do, "[]"), **dict(ledger.rows("SELECT who, remarks FROM submission"))}
+        judged = {who: _tasks({**to_do.get(who, {}), **standings}) for who, standings in each_standing(ledger)}
         return Report(
             submissions=tuple(
                 SubmissionReport(
                     name=who,
-                    tasks=_tasks({**to_do.get(who, {}), **standing(ledger, who)}),
+                    tasks=judged[who] if who in judged else _tasks(to_do.get(who, {})),
                     remarks=tuple(load(ledger, people[who])),
                 )
                 for who in sorted(people)

@@ -7,13 +7,15 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.ledger import tables
 from labgrade.ledger.database import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from labgrade.ledger.database import Ledger
 
@@ -131,11 +133,21 @@ def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: 
 
 def standing(ledger: Ledger, who: str) -> dict[Place, CheckRow]:
     """How each check of a submission stands."""
-    found = ledger.rows(
-        "SELECT lab, task, item, place, title, points, judged, at, plain, seal FROM graded WHERE who = ?", who
-    )
+    return _standings(ledger, ledger.rows(f"{_STANDING} WHERE who = ?", who))
+
+
+def each_standing(ledger: Ledger) -> Iterator[tuple[str, dict[Place, CheckRow]]]:
+    """Each submission that has been judged, by its name, and how each of its checks stands."""
+    for who, rows in groupby(ledger.each_row(f"{_STANDING} ORDER BY who"), key=itemgetter(0)):
+        yield who, _standings(ledger, rows)
+
+
+_STANDING = "SELECT who, lab, task, item, place, title, points, judged, at, plain, seal FROM graded"
+
+
+def _standings(ledger: Ledger, rows: Iterable[tuple[Any, ...]]) -> dict[Place, CheckRow]:
     standings = {}
-    for lab, task, item, place, title, points, judged, at, plain, sealed in found:
+    for who, lab, task, item, place, title, points, judged, at, plain, sealed in rows:
         if seal(plain) != sealed:
             raise ledger.damaged((who, task, item), "graded")
         standings[lab, task, item] = CheckRow(

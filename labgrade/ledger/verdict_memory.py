@@ -104,6 +104,52 @@ class Rules:
         return found
 
 
+class SubmissionKeys:
+    """The keys under which verdicts on one submission are found again: in a ledger, and beside all ledgers."""
+
+    def __init__(self, known: depends.VerdictParts, submission: Submission) -> None:
+        self.known, self._submission = known, submission
+        self.files = known.keep(depends.handed_in(submission))
+        self._imports = ""
+        self._digests: dict[Place, tuple[str, dict[str, str]]] = {}
+
+    def parts(self, task: Task, item: Item) -> tuple[str, dict[str, str]]:
+        """All that an item's verdict depends on, and before it the key under which the verdict is found again."""
+        place = (task.lab, task.id, item.id)
+        if place not in self._digests:
+            found = {"submission": self.files, **self.known.of(task, item)}
+            if depends.runs(task, item):
+                self._imports = self._imports or self.known.keep(depends.imports(self._submission))
+                found["imports"] = self._imports
+            self._digests[place] = depends.key_of(found), found
+        return self._digests[place]
+
+    def lasting(self, task: Task) -> dict[str, str]:
+        """The key in the memory of each item, by its key in the ledger."""
+        return {key: self.known.lasting(task, key) for key, _ in (self.parts(task, item) for item in items(task))}
+
+
+class MemoryBook:
+    """The book of one task where there is no ledger: it knows what the memory does, and has no rows."""
+
+    def __init__(self, memory: VerdictMemory, keys: SubmissionKeys, task: Task) -> None:
+        self._memory, self._task, self._of = memory, task, keys
+        self._keys = keys.lasting(task)
+        self._found = memory.recall([*self._keys.values()])
+
+    def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
+        """Return the remembered verdict of an item, or else what `grade` returns."""
+        key = self._keys[self._of.parts(self._task, item)[0]]
+        known = self._found.get(key)
+        found = judged_with_marks(item, grade) if known is None else MarkedVerdict(*known)
+        if known is None:
+            self._memory.keep(key, *found)
+        return filled_in(item, found)
+
+    def enter(self, item: Item, graded: Graded, place: int) -> None:
+        """Nothing is entered anywhere."""
+
+
 class SubmissionBook:
     """The book of one submission: gives one for each of its tasks.
 
@@ -115,9 +161,8 @@ class SubmissionBook:
         self.ledger, self.known, self.rules = ledger, known, rules
         self.who = submission.name
         self._submission = submission
-        self.files = known.keep(depends.handed_in(submission))
-        self._imports = ""
-        self._digests: dict[Place, tuple[str, dict[str, str]]] = {}
+        self._keys = SubmissionKeys(known, submission)
+        self.files, self.parts, self.lasting = self._keys.files, self._keys.parts, self._keys.lasting
         self.recalled: dict[str, KeptVerdict] = {}
         self.standing = rows.standing(ledger, self.who)
         self.held = set(ledger.rows("SELECT lab, task, item FROM held WHERE who = ?", self.who))
@@ -139,21 +184,6 @@ class SubmissionBook:
         known = self.rules.recall(self.ledger, self.lasting(task))
         held = {key: MarkedVerdict(each.mark, each.plain) for key, each in known.items() if self.rules.holds(each)}
         return {name: held.get(key) for name, key in keys.items()}
-
-    def parts(self, task: Task, item: Item) -> tuple[str, dict[str, str]]:
-        """All that an item's verdict depends on, and before it the key under which the verdict is found again."""
-        place = (task.lab, task.id, item.id)
-        if place not in self._digests:
-            found = {"submission": self.files, **self.known.of(task, item)}
-            if depends.runs(task, item):
-                self._imports = self._imports or self.known.keep(depends.imports(self._submission))
-                found["imports"] = self._imports
-            self._digests[place] = depends.key_of(found), found
-        return self._digests[place]
-
-    def lasting(self, task: Task) -> dict[str, str]:
-        """The key in the memory of each item, by its key in the ledger."""
-        return {key: self.known.lasting(task, key) for key, _ in (self.parts(task, item) for item in items(task))}
 
     def _take_out(self, places: Iterable[Place]) -> None:
         gone = list(places)

@@ -73,6 +73,7 @@ class Grading:
         self.config, self.plan, self._unchanged = config, plan, unchanged
         self.grader = Grader(
             plan.course,
+            runner=config.stash.get(options.RUNNER, None),
             torch_home=plan.request.torch_home,
             shared=options.shared(config),
             secret=(plan.request.results, plan.request.source),

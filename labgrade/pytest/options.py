@@ -14,7 +14,9 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
 from labgrade.files import downloaded_weights, output
 from labgrade.reports import html
+from labgrade.run.grader import hidden
 from labgrade.run.plan import RunRequest, opened
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
 
 _PLAN, _SERVERS = "labgrade_plan", "labgrade_shared"
+RUNNER = pytest.StashKey["Runner"]()  # what opened the hand-ins, and runs them then
 
 
 def refuse(config: pytest.Config, there: Course) -> None:
@@ -90,7 +93,10 @@ def plan(config: pytest.Config) -> Plan:
         torch_home=downloaded_weights.find(here / Path(home).expanduser() if home else None),
         fresh=config.getoption("fresh"),
     )
-    return stack.enter_context(opened(request, there))
+    secret = hidden(there, request.results, request.source)
+    runner = config.stash[RUNNER] = Runner(secret=secret, torch_home=request.torch_home)
+    stack.callback(runner.close)
+    return stack.enter_context(opened(request, there, runner=runner))
 
 
 def _refuse_names(names: list[str]) -> None:

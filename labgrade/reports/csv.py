@@ -47,7 +47,7 @@ def render(report: Report) -> str:
 
 def number(value: Fraction) -> str:
     """Points as every spreadsheet reads them: `1234.5`."""
-    rounded = round(value, 2)
+    rounded = value if value.denominator == 1 else round(value, 2)
     return str(rounded.numerator) if rounded.denominator == 1 else f"{float(rounded):.2f}".rstrip("0")
 
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.core.points import added
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from labgrade.core.results import Graded, Report, SubmissionReport
     from labgrade.verdict import Verdict
@@ -68,7 +69,7 @@ class Shared:
 def check_figures(report: Report) -> Sequence[CheckFigures]:
     """Each check, a case a check, in the order of the report."""
     found = _by_check(report)
-    sums = [sum((graded.earned for _, graded in _checks(each)), Fraction(0)) for each in report.submissions]
+    sums = [added(graded.earned for _, graded in _checks(each)) for each in report.submissions]
     return [_figures(place, rows, sums) for place, rows in found.items()]
 
 
@@ -118,14 +119,12 @@ def discriminates_badly(each: CheckFigures) -> bool:
 
 def misconceptions(report: Report) -> Sequence[Shared]:
     """Causes of wrong answers at one check, the most frequent first; of several at once, each for itself."""
-    found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
+    found: defaultdict[tuple[Place, str], dict[str, None]] = defaultdict(dict)
     for each in report.submissions:
         for place, graded in _checks(each):
             lab, task, check = place
             for what in _causes(graded.verdict):
-                names = found[(lab, task, check.partition("[")[0]), what]
-                if each.name not in names:
-                    names.append(each.name)
+                found[(lab, task, check.partition("[")[0]), what][each.name] = None
     return _most_first(found, 1)
 
 
@@ -234,7 +233,7 @@ def _telling(graded: Graded) -> str:
     return f"{len(wrong):,} wrong cells: {'; '.join(wrong)}" if wrong and digits >= _TELLING_DIGITS else ""
 
 
-def _most_first(found: dict[tuple[Place, str], list[str]], fewest: int) -> list[Shared]:
+def _most_first(found: Mapping[tuple[Place, str], Iterable[str]], fewest: int) -> list[Shared]:
     shared = [Shared(place=place, what=what, names=tuple(names)) for (place, what), names in found.items()]
     return sorted((each for each in shared if len(each.names) >= fewest), key=lambda each: -len(each.names))
 

@@ -59,6 +59,11 @@ def points(value: Fraction) -> str:
     return show(round(value, 2))
 
 
+def worth(graded: Graded) -> str:
+    """`PARTIAL 1.5 of 3`."""
+    return f"{graded.verdict.outcome} {show(graded.earned)} of {show(graded.points)}"
+
+
 def spread(low: Fraction, high: Fraction) -> str:
     """`86.4`, or `80 to 86.4` while something is pending."""
     return points(low) if low == high else f"{points(low)} to {points(high)}"

@@ -60,8 +60,13 @@ def why_outdated(ruling: Ruling, graded: Graded) -> str:
 
 
 def _submission(submission: SubmissionReport, decisions: Decisions) -> SubmissionReport:
-    tasks = (_DecidedTask(submission.name, task, decisions).report() for task in submission.tasks)
-    return replace(submission, tasks=tuple(tasks))
+    own, told = submission.name, decisions.anything_about(submission.name)
+    # What a run found open stays open: without a decision nothing changes.
+    tasks = [
+        _DecidedTask(own, task, decisions).report() if told or not all(map(_is_open, task.checks)) else task
+        for task in submission.tasks
+    ]
+    return replace(submission, tasks=tuple(tasks)) if tasks != list(submission.tasks) else submission
 
 
 class _DecidedTask:

@@ -72,11 +72,16 @@ class Decisions:
         self._histories: dict[Place, list[Ruling]] = {}
         for ruling in rulings:
             self._histories.setdefault(ruling.place, []).append(ruling)
+        self._submissions = {place.submission for place in self._histories}
 
     @property
     def places(self) -> tuple[Place, ...]:
         """What anything was decided about, also where it was taken back since."""
         return tuple(sorted(self._histories))
+
+    def anything_about(self, submission: str) -> bool:
+        """Whether there is a row about any of its checks, also where it was taken back since."""
+        return submission in self._submissions
 
     def history(self, place: Place) -> tuple[Ruling, ...]:
         """Every row about a check, oldest first."""

@@ -35,7 +35,9 @@ class Pseudonyms:
     """
 
     def __init__(self, key: bytes, names: Iterable[str], known: Collection[str] = ()) -> None:
-        digests = {name: _digest(key, name) for name in names}
+        every, known = tuple(names), frozenset(known)
+        # Where all are known there is nothing to tell apart.
+        digests = {} if known.issuperset(every) else {name: _digest(key, name) for name in every}
         length = _SHORTEST
         while len({digest[:length] for digest in digests.values()}) < len(digests):
             length += 1

@@ -32,10 +32,12 @@ from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.runner import Runner
 from labgrade.subjects.provide import provide
 from labgrade.truth import measure
+from labgrade.truth.lent import Lender
 from labgrade.truth.measure import Measurer, files_given
 from labgrade.truth.oracle import Oracle
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.core.results import Answered, Submission
@@ -54,6 +56,11 @@ _REFUSED = (
 _UNSAFE = (
     "unsafe: others' code was run with nothing around it, which --unsafe allowed; verdicts may have been tampered with"
 )
+
+
+def hidden(course: Course, *secret: Path) -> tuple[Path, ...]:
+    """The folders that no student's code may see."""
+    return (course.root, *course.folders, cache_folder(), *secret)
 
 
 class Grader:
@@ -76,12 +83,14 @@ class Grader:
         secret: Iterable[Path] = (),
     ) -> None:
         self.course = course
-        hidden = (course.root, *course.folders, cache_folder(), *secret)
-        self.runner = runner or Runner(secret=hidden, torch_home=torch_home, shared=shared)
+        self.runner = runner or Runner(secret=hidden(course, *secret), torch_home=torch_home, shared=shared)
         self.reader = reader or Reader(self.runner)
         builder = Builder(self.runner, cache_folder() / "builds", self.reader.explain)
         self.runs = Runs(self.runner, provide, builder, self.reader)
+        self._lender: Lender | None = None
         self.oracle = oracle or Oracle(course.quantities)
+        if oracle is None and shared is None:
+            self.oracle.lender = self._torch
         self.measurer = Measurer(course.quantities, self.runner)
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
         self.store = Path(self._store.name)
@@ -107,9 +116,16 @@ class Grader:
     def stop(self) -> None:
         """Stop the processes behind the run."""
         self.oracle.close()
+        if self._lender is not None:
+            self._lender.close()
         self.runs.close()
         self.runner.close()
         self._store.cleanup()
+
+    def _torch(self) -> socket.socket | None:
+        """The line to what has torch loaded for expected values: a fork of what students' servers are forked of."""
+        self._lender = self._lender or Lender()
+        return self._lender.line if self._lender.start(self.runner.fork) else None
 
     def protected_by(self, *, unsafe: bool) -> tuple[str, ...]:
         """What protects the grader from submissions: the first lines of a report.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tempfile
 import time
@@ -20,6 +21,7 @@ from labgrade.core.task import CallForm
 from labgrade.core.text import for_terminal
 from labgrade.files import downloaded_weights
 from labgrade.judging.variants import own_variant
+from labgrade.ledger import memory as verdicts
 from labgrade.reports import terminal
 from labgrade.reports.summary import missing_task
 from labgrade.review import roster
@@ -33,13 +35,14 @@ from labgrade.submissions import find
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from labgrade.core.errors import SpecFinding
     from labgrade.core.results import Graded, Submission, TaskReport
     from labgrade.core.task import Task
     from labgrade.judging.items import Item
+    from labgrade.ledger.verdict_memory import MemoryBook
     from labgrade.run.student_memory import Memory
     from labgrade.spec.course import Course
 
@@ -87,13 +90,14 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
     tasks = [public_task(read.task) for read in specs if read.task is not None]
     broken = [finding for read in specs for finding in read.findings]
     fresh = bool(options.json or options.html or options.read)
+    weights = downloaded_weights.find(options.torch_home)
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
-        Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader,
+        Grader(found, torch_home=weights) as grader,
         Shown(Console(stderr=True, highlight=False), several=len(tasks) > 1 and options.json != "-") as shown,
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
-        each = _Each(grader, who, memory, shown, fresh=fresh)
+        each = _Each(grader, who, memory, shown, fresh=fresh, weights=weights)
         student = drawn_as(roster.of_course(found.root), options.drawn_as or who.name)
         tasks = [own_variant(task, student, found.key) for task in tasks]
         stopped = each.all(tasks)
@@ -126,6 +130,7 @@ class _Each:
     memory: Memory
     shown: Shown
     fresh: bool
+    weights: Path | None = None
     found: dict[int, TaskReport] = field(default_factory=dict)  # by the place of the task
     failed: list[str] = field(default_factory=list)
     patience: Patience = field(default_factory=lambda: Patience(first_look=FIRST_LOOK))
@@ -143,14 +148,32 @@ class _Each:
             self.found = {at: report for at, report in known.items() if report is not None}
             left = {at: task for at, task in enumerate(tasks) if at not in self.found}
             self.grader.prepare(left.values())
-            gradings = {at: TaskGrading(self.grader, task, self.who) for at, task in left.items()}
-            slow = {at: grading for at, grading in gradings.items() if not self._graded(at, grading)}
-            self.patience.first_look = 0
-            for at, grading in slow.items():
-                self._graded(at, grading)
+            with self._books() as book:
+                gradings = {at: TaskGrading(self.grader, task, self.who, book(task)) for at, task in left.items()}
+                self._all(gradings)
         except KeyboardInterrupt:
             return True
         return False
+
+    def _all(self, gradings: dict[int, TaskGrading]) -> None:
+        slow = {at: grading for at, grading in gradings.items() if not self._graded(at, grading)}
+        self.patience.first_look = 0
+        for at, grading in slow.items():
+            self._graded(at, grading)
+
+    @contextlib.contextmanager
+    def _books(self) -> Iterator[Callable[[Task], MemoryBook | None]]:
+        """What gives the book of a task: of what `grade` and `pytest` remember, where these ran on this machine."""
+        if self.fresh or not verdicts.is_kept():
+            yield lambda _: None
+            return
+        from labgrade.ledger.depends import VerdictParts
+        from labgrade.ledger.verdict_memory import MemoryBook, SubmissionKeys
+
+        memory = verdicts.VerdictMemory(lambda: self.grader.runner.protection.tier != "D")
+        keys = SubmissionKeys(VerdictParts(self.grader.course, self.weights), self.who)
+        with contextlib.closing(memory):
+            yield lambda task: MemoryBook(memory, keys, task)
 
     def _graded(self, at: int, grading: TaskGrading) -> bool:
         """Grade a task as far as it is waited for; whether that is all of it."""

@@ -211,6 +211,11 @@ class Job:
     take: Callable[[IO[bytes]], None] | None = None
     same: Callable[[], object | None] = lambda: None
 
+    @property
+    def of_ours(self) -> bool:
+        """Whether it runs no code of a student's."""
+        return self.kind in {"read", "measure"}
+
     def on_meta(self, folder: Path) -> bool:
         """Whether the file whose function is called names the meta device, on which torch may load its compiler."""
         if self.kind not in _OF_FUNCTIONS:

@@ -366,7 +366,7 @@ class Runner:
             for _ in range(2):  # where what kept it is gone it begins anew
                 with self._folders.of(job) as folder:
                     ending = self._begun(job, folder)
-                if ending is not None and not (ending.lost and (job.take is None or not ending.up)):
+                if ending is not None and not ending.is_accident(of_ours=job.of_ours, taken=job.take is not None):
                     break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"
@@ -391,10 +391,10 @@ class Runner:
                 else:
                     child = server.start({"folder": str(folder), **allowed}, limits.output, job.take)
             except LostError:
-                self._servers.drop(job.server)
+                self._servers.drop(job.server, server)
                 return None  # it was gone before it was asked
             child.give(job.wanted or {"given": [], "subject": None})
             ending = follow(child, {"kind": job.kind, **job.arguments}, wall, group.starved, self.patience)
-        if ending.lost and (ending.stopped or not (isinstance(server, ForkServer) and server.is_there)):
-            self._servers.drop(job.server)
+        if ending.lost and (ending.stopped or not isinstance(server, ForkServer) or server.is_ending):
+            self._servers.drop(job.server, server)
         return ending

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from labgrade.core import git_address
 from labgrade.core.errors import SpecFinding
-from labgrade.core.git_address import problem as address_problem
 from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, POINTS, TEXT, UNTOLD, Kind, Word, ref
 
 if TYPE_CHECKING:
@@ -244,6 +244,15 @@ def findings(loaded: Loaded) -> list[SpecFinding]:
     return [] if not isinstance(data, dict) else list(_findings(loaded, data))
 
 
+_PLACES = {
+    "repository": git_address.problem,
+    "template": git_address.problem,
+    "branch": git_address.branch_problem,
+    "folder": git_address.path_problem,
+    "document": git_address.path_problem,
+}
+
+
 def _findings(loaded: Loaded, data: dict[str, Any]) -> Iterator[SpecFinding]:
     late, due = data.get("late"), data.get("due")
     if isinstance(due, str):
@@ -256,8 +265,8 @@ def _findings(loaded: Loaded, data: dict[str, Any]) -> Iterator[SpecFinding]:
     if isinstance(late, dict):
         yield from _rule_findings(loaded, late)
     collect = data.get("collect")
-    for key in ("repository", "template"):
-        if isinstance(collect, dict) and isinstance(text := collect.get(key), str) and (why := address_problem(text)):
+    for key, problem in _PLACES.items():
+        if isinstance(collect, dict) and isinstance(text := collect.get(key), str) and (why := problem(text)):
             yield SpecFinding(loaded.mark(("collect", key)), why)
 
 

@@ -13,12 +13,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from labgrade.core.errors import FaultError
 from labgrade.files import process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from labgrade.sandbox.host.loader import Forked
 
@@ -98,3 +99,16 @@ class Borrowed:
         """None: how it ended is its parent's to know."""
         self._own.close()
         return None
+
+
+def answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, Any]) -> bytes:
+    """The line that a process replies; one without an end where it is gone."""
+    if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
+        message = "the worker has no pipes"
+        raise FaultError(message)
+    try:
+        worker.stdin.write(json.dumps(request).encode() + b"\n")
+        worker.stdin.flush()
+        return worker.stdout.readline()
+    except (BrokenPipeError, ConnectionResetError):
+        return b""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import hashlib
 import itertools
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +26,7 @@ from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from labgrade.core.results import Answer, Execution, Submission
     from labgrade.core.task import AnswerSpec, Limits, QuantityCall, SubjectSpec
@@ -265,26 +267,46 @@ def original_file(oracle: Oracle, quantity: Entry, subject: SubjectSpec | None) 
     return oracle.file(subject) if subject.is_onnx else provide(TORCHSCRIPT_FILE, subject)
 
 
+class _Made(Mapping[str, Path]):
+    """Files that are made when somebody looks: most functions that would be given large ones are not handed in."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Path]]) -> None:
+        self._files = functools.cache(make)
+
+    def __getitem__(self, name: str) -> Path:
+        return self._files()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files())
+
+    def __len__(self) -> int:
+        return len(self._files())
+
+
 def files_given(
     oracle: Oracle, wanted: AnswerSpec, subject: SubjectSpec | None, submission: Submission
-) -> dict[str, Path]:
+) -> Mapping[str, Path]:
     """The files whose paths the functions of an answer are given, by name, the subject's own first.
 
+    What the zoo makes is made when it is looked at, and a FaultError says then that it can't be.
+
     Raises:
-        FaultError: one can't be made.
         UnfitError: the student is to hand it in, and did not.
     """
     words = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
-    if subject is None:
+    if subject is None or not words & {"model_path", TRANSFORMED}:
         return {}
-    files = _model_files(oracle, subject, submission) if "model_path" in words else {}
-    return files | (_tilings(oracle, subject) if TRANSFORMED in words else {})
+    own = find(submission, subject.handed_in).path if subject.handed_in and "model_path" in words else None
+
+    def made() -> dict[str, Path]:
+        files = _with_data(own or oracle.file(subject)) if "model_path" in words else {}
+        return files | (_tilings(oracle, subject) if TRANSFORMED in words else {})
+
+    return _Made(made)
 
 
-def _model_files(oracle: Oracle, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
-    """The ONNX file of a subject and its external data, by name, itself first."""
-    own = subject.handed_in
-    path = find(submission, own).path if own else oracle.file(subject)
+def _with_data(path: Path) -> dict[str, Path]:
+    """An ONNX file and its external data, by name, itself first."""
     return {path.name: path, **beside(path)}
 
 

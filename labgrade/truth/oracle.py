@@ -25,7 +25,7 @@ from labgrade.core.subject import as_plain
 from labgrade.files import process
 from labgrade.files.cache import Cache, KeptArrays, PackedArrays, cache_folder, unpacked, version_of
 from labgrade.subjects.onnx_files import OnnxFiles
-from labgrade.truth.lent import Borrowed
+from labgrade.truth.lent import Borrowed, answer
 from labgrade.truth.parameters import parameters_of
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ _EXPORTERS = (*_LIBRARIES, "onnxscript")
 # What was computed once students' code ran, mostly of small networks: a function is tried on hundreds, which are the
 # same in a class, and wrong ones are wrong in the same ways. One file is read sooner than hundreds.
 _LATER = "computed-late"
+_ARRAYS = "arrays.npz"
+_KILLED = (None, -9)  # how what was killed has ended; of a borrowed process nobody knows
 _LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all together
 _KEYS = 1024  # of values asked for: those of a lab's specs, and a submission's random networks
 _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to compute those of a fresh input 100
@@ -51,6 +53,10 @@ _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to co
 _NEEDS_TORCH = re.compile(rb"torch|\bon_meta\b|\bwith_weights\b")
 # What the machine lacked at that time, as Python, the system and torch say it.
 _TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
+
+
+class _KilledError(FaultError):
+    """What computes a quantity is gone without a word: killed, perhaps by the machine, for this or anything else."""
 
 
 class _FailedError(FaultError):
@@ -213,7 +219,7 @@ class Oracle:
         return self._passing[1]
 
     def _make(self, path: Path, plain: Mapping[str, Any]) -> None:
-        reply = self._ask(self._start(), {"name": path.name, "make": str(path), "subject": plain})
+        reply = self._ask({"name": path.name, "make": str(path), "subject": plain})
         if "error" in reply:
             message = f"'{path.name}' could not be made: {reply['error']}"
             raise FaultError(message)
@@ -293,18 +299,14 @@ class Oracle:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
         of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": as_plain(subject)}
-        worker = self._start(light=not (subject.is_onnx or self._needs_torch(entry)))
-        arrays = Path(self._arrays.name) / "arrays.npz"
-        reply = self._ask(
-            worker,
-            {
-                "file": str(entry.file),
-                "name": entry.name,
-                "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
-                "arrays": str(arrays),
-                **of,
-            },
-        )
+        wanted = {
+            "file": str(entry.file),
+            "name": entry.name,
+            "parameters": {name: _as_text(each) for name, each in parameters_of(call, entry, subject).items()},
+            "arrays": _ARRAYS,
+            **of,
+        }
+        reply = self._ask(wanted, light=not (subject.is_onnx or self._needs_torch(entry)))
         if "error" in reply:
             where = subject.model or subject.short_name
             message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
@@ -315,6 +317,7 @@ class Oracle:
             if self.recalled and len(text := json.dumps(reply["value"])) <= _LARGEST:
                 self._new[key] = text
             return reply["value"]
+        arrays = Path(self._arrays.name, _ARRAYS)
         packed = PackedArrays(arrays.read_bytes())
         arrays.unlink()
         return packed if subject.passing else self.memory.write_arrays(key, packed)
@@ -326,19 +329,28 @@ class Oracle:
             self._of_networks[entry.file] = any(map(_NEEDS_TORCH.search, sources))
         return self._of_networks[entry.file]
 
-    def _ask(self, worker: subprocess.Popen[bytes] | Borrowed, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], *, light: bool = False) -> dict[str, Any]:
+        """What the worker replies. Where something killed it meanwhile, another is asked once more."""
         try:
-            line = _answer(worker, request)
+            return self._asked(self._start(light=light), request)
+        except _KilledError:
+            return self._asked(self._start(light=light), request)
+
+    def _asked(self, worker: subprocess.Popen[bytes] | Borrowed, request: dict[str, Any]) -> dict[str, Any]:
+        if "arrays" in request:
+            request = {**request, "arrays": str(Path(self._arrays.name, request["arrays"]))}
+        try:
+            line = answer(worker, request)
         except BaseException:  # such as Ctrl-C: the next request would get the answer to this
             worker.kill()
             self.close()
             raise
         if not line.endswith(b"\n"):
-            raise FaultError(self._epitaph(worker, request["name"]))
+            raise self._epitaph(worker, request["name"])
         reply: dict[str, Any] = json.loads(line)
         return reply
 
-    def _epitaph(self, worker: subprocess.Popen[bytes] | Borrowed, name: str) -> str:
+    def _epitaph(self, worker: subprocess.Popen[bytes] | Borrowed, name: str) -> FaultError:
         """What a worker that died leaves to say: its exit code and the last line that it wrote to stderr."""
         code = worker.wait()
         self._errors.seek(0)
@@ -346,7 +358,8 @@ class Oracle:
         self.close()
         reason = f": {said[0]}" if said else ""
         how = "" if code is None else f" with code {code}"
-        return f"the process that computes ground truth ended{how} while computing '{name}'{reason}"
+        message = f"the process that computes ground truth ended{how} while computing '{name}'{reason}"
+        return _KilledError(message) if code in _KILLED and not said else FaultError(message)
 
     def _start(self, *, light: bool = False) -> subprocess.Popen[bytes] | Borrowed:
         """The worker; `light` where torch is not needed, and so not loaded for this either."""
@@ -372,19 +385,6 @@ class Oracle:
             return None if line is None else Borrowed(line, self._errors.fileno())
         self.lender = None  # it is gone
         return None
-
-
-def _answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, Any]) -> bytes:
-    """The line that a worker says; one without an end where it is gone."""
-    if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
-        message = "the worker has no pipes"
-        raise FaultError(message)
-    try:
-        worker.stdin.write(json.dumps(request).encode() + b"\n")
-        worker.stdin.flush()
-        return worker.stdout.readline()
-    except (BrokenPipeError, ConnectionResetError):
-        return b""
 
 
 def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:

@@ -1,5 +1,7 @@
 """Where repositories are: what lab.yaml and the roster may say, and what they may not."""
 
+import json
+
 import pytest
 from helpers.own_course import write
 
@@ -65,6 +67,32 @@ def test_a_lab_yaml_is_read_with_its_findings(tmp_path):
         load.labs(tmp_path / "specs")
     said = "\n".join(each.message for each in error.value.findings)
     assert [word in said for word in ("password", "'/srv/x' is no address", "takes no 'branches'")] == [True] * 3
+
+
+@pytest.mark.promise("rosters-and-courses-stay-inside")
+@pytest.mark.parametrize(
+    ("key", "wrong", "right"),
+    [
+        (
+            "branch",
+            ["--output=x", "a..b", "a b", "refs:x", "x.lock", "/x", "x/", ".x", "a/.b", "a@{1}", "a\\b", "x\ny", "a~1"],
+            ["main", "feature/x", "王", "v1.0", "release-2", "a@b"],
+        ),
+        ("folder", ["..", "../..", "a/../../b", "/etc", "-x", "a\\..\\b", "x\ny"], ["lab2", "labs/lab 2", "a..b", "."]),
+        ("document", ["../x.md", "/x.md", "-x"], ["REPORT.md", "docs/report.md"]),
+    ],
+)
+def test_branches_and_places_are_read_with_their_findings(tmp_path, key, wrong, right):
+    for text in (*wrong, *right):
+        rules = f"title: A\ncollect:\n  repository: https://host/x\n  {key}: {json.dumps(text)}\n"
+        write(tmp_path, {"specs/lab/lab.yaml": rules})
+        if text in right:
+            assert load.labs(tmp_path / "specs")
+            continue
+        with pytest.raises(SpecError) as error:
+            load.labs(tmp_path / "specs")
+        (finding,) = error.value.findings
+        assert (finding.mark.line, "is no " in finding.message) == (4, True), text
 
 
 def students(tmp_path, text):

@@ -8,12 +8,14 @@ import re
 import socket
 
 import pytest
-from desk.opened import HOME, HOST, QUESTION, Opened, encoded, form_of, rulings
+from desk.opened import HOME, HOST, QUESTION, Opened, encoded, form_of, rulings, write_class
 from starlette.testclient import TestClient
 
 from labgrade.core.errors import UsageError
 from labgrade.desk import serve
 from labgrade.desk.serve import bound
+
+FORM = {"origin": HOME, "content-type": "application/x-www-form-urlencoded"}
 
 
 def stranger(desk, **more):
@@ -66,6 +68,26 @@ def test_no_key_of_a_desk_opens_another_door_or_follows_from_one(desk):
     for forged in keys.link, keys.session, hmac.digest(keys.session.encode(), b"forms of the desk", "sha256").hex():
         found = desk.client.post("/undo", data={"key": forged, "number": "1"}, headers={"origin": HOME})
         assert found.status_code == 403
+
+
+@pytest.mark.promise("courses-keep-apart")
+def test_what_opens_the_desk_of_one_course_opens_no_other(course):
+    desks = []
+    for name in ("first", "second"):
+        write_class(course / name, [f"words of the {name} course"])
+        desks.append(Opened(course / name))
+    for own, other, words in zip(desks, reversed(desks), ("first", "second"), strict=True):
+        page = own.page("s00").text
+        for each in ("first", "second"):
+            assert (f"words of the {each} course" in page) == (each == words)
+        stolen = {"labgrade_desk": other.keys.session}  # a browser that has both sends each its own alone
+        assert stranger(own, cookies=stolen).get("/").status_code == 403
+        assert stranger(own).get(f"/?token={other.keys.link}").status_code == 403
+        for key, status in ((other.keys.form, 403), (own.keys.form, 200)):
+            form = encoded(form_of(page, "mark"), {"points": ["3", "1"], "comment": "", "key": key})
+            assert own.client.post("/decide", content=form, headers=FORM).status_code == status
+            assert bool(rulings(own.folder)) == (status == 200)
+        assert not rulings(other.folder) or own is desks[1]
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,34 @@ def test_what_a_student_s_program_dumps_is_read_with_its_anchors_and_tags(text, 
 
 
 @pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("<<: *b\nlayers: 3", {"layers": 3, "total": 1.5, "name": "x"}),
+        ("total: 2\n<<: *b", {"total": 2, "name": "x"}),
+        ("<<: [{total: 4, other: 5}, *b]", {"total": 4, "other": 5, "name": "x"}),
+        ("<<: {inner: {a: 1}}", {"inner": {"a": 1}}),
+        ("'<<': 3\ntotal: 1", {"<<": 3, "total": 1}),  # a text, as PyYAML has it
+        ("<<: 5", {"<<": 5}),
+        ("<<: [5]", {"<<": 5}),
+    ],
+)
+def test_a_merge_of_a_students_adds_what_is_not_there(text, data):
+    given = "base: &b {total: 1.50, name: x}\ntask:\n"
+    loaded = yaml.load_untrusted(given + "".join(f"  {line}\n" for line in text.splitlines()), "x.yaml")
+    assert loaded.data["task"] == data
+    if data.get("total") == 1.5:
+        assert loaded.sources["task", "total"] == "1.50"
+        assert loaded.key_mark(("task", "total")).line == 3
+    assert yaml.load("a: {<<: {b: 1}}", "x.yaml").data == {"a": {"<<": {"b": 1}}}  # of an author: an unknown word
+
+
+def test_merges_count_as_what_they_add():
+    keys = ", ".join(f"k{at}: 1" for at in range(1000))
+    with pytest.raises(SpecError, match="this holds more values than any answers do"):
+        yaml.load_untrusted(f"a: &a {{{keys}}}\n" + "".join(f"m{at}: {{<<: *a}}\n" for at in range(60)), "x.yaml")
+
+
+@pytest.mark.parametrize(
     ("item", "message"), [("[*l, *l]", "this holds more values than any answers do"), ("[*l]", "nested too deeply")]
 )
 def test_what_repeats_itself_without_end_is_refused(item, message):

@@ -120,6 +120,9 @@ class Classroom:
             if not was_not_reached(check)
         }
 
+    def report(self):
+        return read.report_of(self.results)
+
     def told(self):
         """The report without what differs from run to run, as text."""
         return repr(read.report_of(self.results).submissions).replace("seconds=0.0", "seconds=").split("seconds=")

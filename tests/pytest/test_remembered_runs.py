@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sqlite3
 import sys
 from types import SimpleNamespace
@@ -11,9 +12,10 @@ from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run
 
 from labgrade.cli import main
-from labgrade.ledger import depends, read
+from labgrade.ledger import depends, read, verdict_memory
 
 pytestmark = pytest.mark.slow
+ITEMS = 2  # of the course that are not hidden
 
 
 @pytest.fixture
@@ -132,6 +134,41 @@ def test_what_one_door_judged_the_other_remembers(course, monkeypatch, capsys):
     assert "nothing had to be run" in capsys.readouterr().out
     assert main(["grade", "submissions", "--out", "three", "--jobs", "1", "--fresh"]) in (0, 1)
     assert "nothing had to be run" not in capsys.readouterr().out
+
+
+def test_a_students_own_check_knows_what_was_graded_where_something_protects(course, monkeypatch, capsys):
+    """Without protection students' code could write what is remembered: then all is judged.
+
+    Of a task with hidden checks a student is given another one.
+    """
+    shown = [line for line in small_course.TASK.splitlines() if "hidden: true" not in line]
+    (course / "specs/lab/task.yaml").write_text("\n".join(shown).replace("points: 10", "points: 9"))
+    monkeypatch.chdir(course)
+    for name, value in {**ENVIRONMENT, "LABGRADE_CACHE": str(course / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    judged, judge = [], verdict_memory.judged_with_marks
+
+    def noted(item, grade):
+        judged.append(item.id)
+        return judge(item, grade)
+
+    monkeypatch.setattr(verdict_memory, "judged_with_marks", noted)
+
+    def checked(*more):
+        judged.clear()
+        assert main(["check", "submissions/right", *more]) in (0, 1)
+        return capsys.readouterr().out.partition("since your")[0], len(judged)
+
+    alone, _ = checked()
+    assert remembered(course)[0] == 0
+    shutil.rmtree(course / "cache/checks")
+    assert checked() == (alone, 0)
+    shutil.rmtree(course / "cache/checks")
+    (course / "submissions/right/more.txt").write_text("another hand-in")
+    assert checked() == (alone, ITEMS)
+    shutil.rmtree(course / "cache/checks")
+    monkeypatch.setenv("LABGRADE_FRESH", "1")
+    assert checked()[1] == ITEMS
 
 
 def test_a_verdict_of_another_installation_is_not_told_for_ours(course, monkeypatch, capsys):

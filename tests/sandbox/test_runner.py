@@ -3,23 +3,30 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from labgrade.answers.reader.asks import Ask
+from labgrade.answers.reader.replies import encode
+from labgrade.core.errors import FaultError
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.main import UP
-from labgrade.sandbox.host import working_copy
-from labgrade.sandbox.host.child import Ending, Exit
+from labgrade.sandbox.host import fork_server, working_copy
+from labgrade.sandbox.host.child import Ending, Exit, PolledChild
+from labgrade.sandbox.host.loader import Loader
+from labgrade.sandbox.host.servers import READER, STUDENTS
 from labgrade.sandbox.jail.usage import family
 from labgrade.sandbox.outcomes import what_happened
-from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.requests import CallRequest, InspectRequest, ReadRequest
 from labgrade.sandbox.runner import Runner
 
 pytestmark = pytest.mark.slow
@@ -69,6 +76,132 @@ def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which, t
         else:
             assert (done.status, done.reason) == ("fault", "the process that total_macs was run by is gone")
         assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
+
+
+@pytest.mark.promise("a-killed-process-costs-nothing")
+@linux
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("kind", [STUDENTS, READER])
+def test_a_server_that_is_killed_while_it_starts_is_started_once_more(monkeypatch, kind, times):
+    killed = []
+
+    def killing(begin):
+        def begun(*arguments, **options):
+            process = begin(*arguments, **options)
+            if len(killed) < times:
+                killed.append(process.pid)
+                os.kill(process.pid, signal.SIGKILL)
+            return process
+
+        return begun
+
+    monkeypatch.setattr(fork_server, "start", killing(fork_server.start))
+    monkeypatch.setattr(Loader, "fork", killing(Loader.fork))
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        if times == 1:
+            assert runner._servers.get(kind).is_there
+        else:
+            with pytest.raises(FaultError, match="did not say why: something killed it"):
+                runner._servers.get(kind)
+    assert len(killed) == times
+
+
+@linux
+def test_servers_whose_loader_was_killed_unnoticed_are_forked_of_another(monkeypatch):
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        lost = runner._servers._loaded(runner._servers._folder(""))
+        with monkeypatch.context() as patched:
+            patched.setattr(lost._process, "poll", patched.undo)  # it is about to end
+            os.kill(lost._process.pid, signal.SIGKILL)
+            assert runner._servers.get(STUDENTS).is_there
+        assert runner._servers._loader is not lost
+
+
+@pytest.mark.promise("a-killed-process-costs-nothing")
+@linux
+@pytest.mark.parametrize(
+    ("kind", "message", "times", "status"),
+    [
+        ("students", 1, 1, "returned"),  # before it is up
+        ("students", 1, 2, "fault"),
+        ("students", 2, 1, "memory"),  # who did it can't be known: it is tried again, alone
+        ("reader", 1, 1, "returned"),
+        ("reader", 2, 1, "returned"),  # no student's code runs there
+        ("reader", 2, 2, "memory"),
+        ("measure", 2, 1, "returned"),
+    ],
+)
+def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_anew(
+    tmp_path, monkeypatch, kind, message, times, status
+):
+    killed, given = [], Counter()
+    with Runner(zoo=HERE / "zoo_light.py", spare_seconds=30.0) as runner:
+        folder = student(tmp_path / "a", "def total_macs(*_): return 4\n")
+        server = runner._servers.get({"measure": str(HERE / "trusted")}.get(kind, kind))
+
+        def killing(child, data, give=PolledChild.give):
+            given[child] += 1
+            if given[child] == message and len(killed) < times:
+                killed.append(max(family(server._process.pid)))
+                os.kill(killed[-1], signal.SIGKILL)
+            give(child, data)
+
+        monkeypatch.setattr(PolledChild, "give", killing)
+        if kind == "students":
+            done = runner.run(request(folder))
+        elif kind == "reader":
+            asks = (encode(Ask(wanted="code", kind="text", forms=(), about="hw2_1.py"))[0].decode(),)
+            done = runner.read(ReadRequest(folder=folder, files=("hw2_1.py",), asks=asks, limits=LIMITS))
+        else:
+            words = {"file": HERE / "trusted/quantities.py", "function": "count_words"}
+            done = runner.inspect(InspectRequest(**words, artifact=folder / "hw2_1.py"))
+        assert (done.status, len(killed)) == (status, times), done.reason
+
+
+@linux
+def test_a_server_that_is_about_to_end_is_waited_for():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with contextlib.closing(fork_server.ForkServer.joined(ours, {"event": "ready"})) as server, theirs:
+        assert (server.is_there, server.is_ending) == (True, False)
+        closing = threading.Timer(0.1, theirs.close)  # as a process that was killed closes one thing after the other
+        closing.start()
+        assert server.is_ending
+        closing.join()
+
+
+@linux
+def test_who_lost_a_server_does_not_end_the_one_in_its_place():
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        lost = runner._servers.get(READER)
+        runner._servers.drop(READER, lost)
+        other = runner._servers.get(READER)
+        runner._servers.drop(READER, lost)
+        assert runner._servers.get(READER) is other
+        assert other.is_there
+
+
+KILLED = Exit(code=-9, seconds=0.1, why="")
+
+
+@pytest.mark.parametrize(
+    ("known", "of_ours", "taken", "again"),
+    [
+        ({"exit": KILLED}, False, True, True),  # before it was up: nothing of a student's had begun
+        ({"exit": KILLED, "up": True}, False, False, False),
+        ({"exit": KILLED, "up": True}, True, False, True),
+        ({"exit": KILLED, "up": True}, True, True, False),  # what was taken is not taken twice
+        ({"exit": replace(KILLED, why="memory")}, True, False, False),
+        ({"exit": KILLED, "stopped": "wall", "up": True}, True, False, False),
+        ({"exit": replace(KILLED, code=-11)}, True, False, False),
+        ({"exit": replace(KILLED, code=98)}, True, False, False),
+        ({"lost": True, "up": True}, False, False, True),
+        ({"lost": True, "up": True}, False, True, False),
+        ({"lost": True}, False, True, True),
+        ({"fault": "no process could be made"}, True, False, False),
+    ],
+)
+def test_what_begins_anew_is_what_an_accident_ended(known, of_ours, taken, again):
+    assert Ending(None, **known).is_accident(of_ours=of_ours, taken=taken) is again
 
 
 @linux

@@ -18,7 +18,7 @@ from labgrade.sandbox.runner import Runner
 from labgrade.spec import registry
 from labgrade.truth import oracle as oracle_module
 from labgrade.truth import worker
-from labgrade.truth.lent import Lender
+from labgrade.truth.lent import Borrowed, Lender
 from labgrade.truth.oracle import Oracle
 
 pytestmark = pytest.mark.slow
@@ -40,6 +40,12 @@ def starved(subject):
 def dies(subject):
     os.write(2, b"first\\nlast words\\n")
     os._exit(7)
+
+def killed(subject, *, once: str = ""):
+    if not (once and os.path.exists(once)):
+        open(once or os.devnull, "w").close()
+        os.kill(os.getpid(), 9)
+    return {"a.b": np.ones(2, np.int64)}
 
 def arrays(subject, *, more: int = 0):
     return {"a.b": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.zeros(1, np.int64)}
@@ -412,16 +418,35 @@ def test_a_worker_that_is_killed_while_it_waits_is_started_again(folder):
         assert own.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
 
 
-def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_computed(folder, monkeypatch):
+@pytest.mark.promise("a-killed-process-costs-nothing")
+def test_a_worker_that_is_killed_is_asked_once_more(folder, tmp_path):
+    with oracle(folder) as own:
+        once = QuantityCall(quantity="killed", parameters={"once": str(tmp_path / "it was")})
+        assert own.value(once, SUBJECT)["a.b"].tolist() == [1, 1]
+        assert (tmp_path / "it was").is_file()
+        with pytest.raises(FaultError, match="ended with code -9 while computing 'killed'"):
+            own.value(QuantityCall(quantity="killed"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_a_borrowed_worker_that_is_killed_is_asked_once_more(folder, tmp_path):
+    with contextlib.closing(Lender()) as lender, oracle(folder) as own:
+        own.lender = lambda: lender.line if lender.start() else None
+        own.begin()
+        assert isinstance(own._worker, Borrowed)
+        once = QuantityCall(quantity="killed", parameters={"once": str(tmp_path / "it was")})
+        assert own.value(once, SUBJECT)["a.b"].tolist() == [1, 1]
+
+
+def test_a_worker_that_ends_before_it_has_read_is_no_end(folder, monkeypatch):
     with oracle(folder) as own:
         own.begin()
         own._worker.kill()
         own._worker.wait()
         with monkeypatch.context() as patched:
-            patched.setattr(own, "_start", lambda worker=own._worker, **_: worker)
-            with pytest.raises(FaultError, match="ended with code -9 while computing 'size'"):
-                own.value(QuantityCall(quantity="size"), SUBJECT)
-        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+            patched.setattr(own._worker, "poll", lambda: None)  # nobody has noticed
+            assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")

@@ -57,18 +57,22 @@ def kinds(text: str, *, notebook: bool = False) -> tuple[Kind, ...]:
     """What each line is; `notebook`: fences that name a language are cells of code. Time is linear in the length."""
     lines = text.split("\n")
     found: list[Kind] = []
+    printed = False  # whether a quotation would be what source code printed
     while len(found) < len(lines):
         fence = _FENCE.match(lines[len(found)])
         if fence is None:
-            found += _unfenced(lines, len(found))
+            line = lines[len(found)]
+            printed = printed and (not line.strip() or bool(_QUOTE.match(line)))
+            found += (replace(kind, quoted=False) if printed else kind for kind in _unfenced(lines, len(found)))
             continue
         first = len(found)
         last = _closing(lines, first, fence["marks"])
         example = _announced(lines, first)
         named = fence["language"].lower() in _LANGUAGES
-        inner = _of_fence(lines[first + 1 : last], named=named, sure=named and notebook, example=example)
+        inner = list(_of_fence(lines[first + 1 : last], named=named, sure=named and notebook, example=example))
         if fence["language"].lower() == "diff":
-            inner = _of_diff(lines[first + 1 : last], example)
+            inner = list(_of_diff(lines[first + 1 : last], example))
+        printed = any(kind.code for kind in inner)
         found += [_TEXT, *inner, *([_TEXT] if last < len(lines) else [])]
     return tuple(found[: len(lines)])
 

@@ -10,7 +10,7 @@ from labgrade.answers.reading.doubts import doubt_about, names_model, other_mode
 from labgrade.answers.reading.numerals.units import is_unit
 from labgrade.answers.reading.pieces import LinePiece
 from labgrade.answers.reading.tabular.headers import answer_column
-from labgrade.answers.reading.words.terms import JOINED, LETTERS, agree, stands_out
+from labgrade.answers.reading.words.terms import JOINED, LETTERS, agree, letters_of, stands_out
 from labgrade.answers.reading.words.vocabulary import concepts, pattern
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def labelled(plain: str, found: Found, around: tuple[int, int], above: Above, ab
         doubt=doubt,
         small=not stands_out(plain, found) or _is_passing(found),
         titled=titled,
+        concludes=bool(pattern("doubts", "concludes").fullmatch(letters_of(_CLAUSE_START.split(before)[-1]))),
         led=bool(JOINED.search(before)) and not pattern("items").match(after.lstrip(" *_`")),
     )
 

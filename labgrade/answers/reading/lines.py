@@ -45,6 +45,8 @@ _DEFINED = re.compile(  # 1 MB = 10^6 bytes
     r"(?:[\d.,'^*x\u00d7\u2070\u00b9\u00b2\u00b3\u2074-\u2079 ]{2,24})(?:[kKMG]i?B|B|[bB]ytes?|octets?)(?![A-Za-z])"
 )
 _OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
+_QUOTED = re.compile(r"[ \t]*(?:>[ \t]+)+")  # of a quotation or a prompt, no sign
+_LISTED = re.compile(r"(?<![\d/])\d[\d,.'_]*(?: ?/ ?(?!1024|1000|1e|2\^)\d[\d,.'_]*){2,20}(?![\d/])")
 _RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
@@ -124,7 +126,7 @@ def _line(whole: str, above: Above, path: str, number: int, about: str, kind: Ki
         return Line(place=place, number=number, dots=True)
     if RULE.match(whole.strip("`~ \t")):
         return None
-    plain = apart(as_ascii(whole).translate(PIPES))
+    plain = _without_marks(apart(as_ascii(whole).translate(PIPES)))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
     values = [at for at, piece in pieces if not isinstance(piece.value, str)]
     if not values and pieces and pieces[-1][1].value != OPEN and _is_unfilled(plain):
@@ -172,7 +174,9 @@ def _pieces(plain: str, above: Above, about: str) -> Iterator[tuple[int, LinePie
     named = {each.start for each in ordered if in_brackets(plain, each)}
     numbers = [each for each in ordered if each.start in paired or not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
-    claimed = [each for each in numbers if each.start in paired or each.start in named or not is_term(plain, each)]
+    # 5 / 4 / 1 are three values, and 5 / 4 = 1.25 is one.
+    listed = _LISTED.sub(lambda found: found[0].replace("/", ";"), plain) if "=" not in plain else plain
+    claimed = [each for each in numbers if each.start in paired or each.start in named or not is_term(listed, each)]
     leads = led(plain, claimed)
     either = chosen(plain, claimed)
     for place, found in enumerate(claimed):
@@ -185,6 +189,12 @@ def _pieces(plain: str, above: Above, about: str) -> Iterator[tuple[int, LinePie
     for match in _WORD.finditer(plain):
         if not _covered(taken, match.start()):
             yield match.start(), LinePiece(value=match[0][:80])
+
+
+def _without_marks(plain: str) -> str:
+    """A line with blanks for the marks of a quotation, or of a prompt."""
+    marks = _QUOTED.match(plain)
+    return plain if marks is None else " " * marks.end() + plain[marks.end() :]
 
 
 def _covered(taken: list[tuple[int, int]], position: int) -> bool:

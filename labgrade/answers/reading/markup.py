@@ -48,7 +48,22 @@ def plain_markup(text: str) -> str:
         text = _ROW.sub(_row_of_html, _FIRST_ROW.sub("\n", text), count=_MOST_ROWS)
     if "&" in text and "\\\\" in text:
         text = _LATEX.sub(_row_of_latex, text)
-    return text
+    return _with_footnotes(text) if "[^" in text else text
+
+
+_FOOTNOTE = re.compile(r"^[ \t]{0,3}\[\^([\w-]{1,40})\]:[ \t]*([^\n]{1,400})$", re.MULTILINE)
+_REFERENCE = re.compile(r"\[\^([\w-]{1,40})\]")
+_LARGE = re.compile(r"\d{3}")
+
+
+def _with_footnotes(text: str) -> str:
+    """The text with footnotes in the place of what leads to them, on lines that say no number of their own."""
+    notes = {found[1]: found[2] for found in _FOOTNOTE.finditer(text)}
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if not (_FOOTNOTE.match(line) or _LARGE.search(line)):
+            lines[at] = _REFERENCE.sub(lambda led: f": {notes.pop(led[1])}" if led[1] in notes else led[0], line)
+    return "\n".join(lines)
 
 
 _TEX_NUMBER = re.compile(r"\\num\s?(?:\[[^\[\]\n]{0,80}\])?\{([^{}\n]{0,80})\}")

@@ -26,6 +26,7 @@ class LinePiece:
     small: bool = False
     titled: bool = False
     led: bool = False
+    concludes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

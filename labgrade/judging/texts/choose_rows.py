@@ -6,15 +6,13 @@ that nobody expected. Time is linear in the length of the text.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.answers.reading.numerals.number_words import in_words
 from labgrade.answers.reading.words.vocabulary import known_words
+from labgrade.judging.texts.row_lines import as_row
 from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number, Row, Table
 
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
 _SLOTS = (0, -1, 1, -2, 2)
 _NAMESPACE = "::"
-_TIMES = re.compile(r"[x\u00d7*](\d{1,9})")
-_WIDE = "\u2e80"  # where the scripts begin that have no blanks between words
 _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
@@ -67,7 +63,8 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
         return None
     names = names_of(expected)
     names = {**_kinds_beside(lines, names), **names}
-    lines = [_with_each(_with_joined(line, names), names) for line in lines]
+    ranks = {len(cell) for row in expected.rows for cell in row.cells.values() if isinstance(cell, tuple)}
+    lines = [as_row(line, names, ranks) for line in lines]
     # Which of several names on a line a value belongs to, the one before or behind it, is told by what is right.
     ways = (_beside_others(list(_records(lines, names, columns, leads=leads))) for leads in (None, False, True))
     records = max(ways, key=lambda each: _right(each, expected))
@@ -146,50 +143,6 @@ def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slot
     sums = [sum(each) for each in by_column if each != tuple(range(1, len(each) + 1))]  # which numbers the rows
     chosen = sum(by_column[slot])
     return any(other != chosen and other < _MAGNITUDE * chosen and chosen < _MAGNITUDE * other for other in sums)
-
-
-def _with_each(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with the number of `one each of A, B and C` before each of these names, or behind where others are."""
-    each = next((at for at, piece in enumerate(line.pieces) if at and piece.value == "each"), 0)
-    said = line.pieces[each - 1] if each else None
-    if said is not None and isinstance(said.value, str) and (read := in_words(said.value, 0)) is not None:
-        said = replace(said, value=Number(value=Fraction(read[1])))
-    until = next((at for at, one in enumerate(line.pieces) if at > each and not isinstance(one.value, str)), None)
-    behind = line.pieces[each + 1 : until]
-    if said is None or not isinstance(said.value, Number):
-        return line
-    words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces[:each]]
-    # In `Add 10, and one each of Flatten and Gemm` names come first.
-    first = next((at for at, word in enumerate(words) if plain_name(word) in names), None)
-    order = 1 if first is None or not all(words[: first + 1]) else -1
-    spread = [
-        piece for one in behind for piece in ((said, one)[::order] if plain_name(str(one.value)) in names else (one,))
-    ]
-    return replace(line, pieces=(*line.pieces[: each - 1], *spread, *line.pieces[until or len(line.pieces) :]))
-
-
-def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with two words that are a name together as one: `Call module`, `batch norm`; `x52` as a number.
-
-    Of a word of a language without blanks, the one name that is in it.
-    """
-    pieces: list[LinePiece] = []
-    wide = {name for name in names if name[:1] > _WIDE}
-    for piece in line.pieces:
-        if isinstance(piece.value, str) and (times := _TIMES.fullmatch(piece.value)):
-            piece = replace(piece, value=Number(value=Fraction(times[1]), text=times[1]))  # noqa: PLW2901
-        within = {names[name] for name in wide if isinstance(piece.value, str) and name in piece.value}
-        if len(within) == 1:
-            piece = replace(piece, value=within.pop())  # noqa: PLW2901
-        before = pieces[-1].value if pieces else None
-        words = isinstance(before, str) and isinstance(piece.value, str)
-        both = [f"{before}{sign}{piece.value}" for sign in ("_", "-", "")] if words else []
-        known = next((each for each in both if plain_name(each) in names), None)
-        if known is not None:
-            pieces[-1] = replace(piece, value=known)
-        else:
-            pieces.append(piece)
-    return replace(line, pieces=tuple(pieces))
 
 
 def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:

@@ -73,7 +73,8 @@ class Decision(Candidates):
             if self._wanted.asked & SPECIAL and best.rank < Rank.NAMED and len(same) < PARTS:
                 return listed(self._wanted, [best])  # the whole, of which a part is asked for
             return suggested(self._wanted, verdict, best, "value without a label", self._said)
-        rivals = distinct_sightings([each for each in others if self._is_rival(each, best)])
+        concluded = [each for each in self._said if self._concludes(each, best)]
+        rivals = distinct_sightings([*(each for each in others if self._is_rival(each, best)), *concluded])
         if len(rivals) > MOST_ALIKE or self._flooded(best) or self._is_undecided(best):
             return listed(self._wanted, [best, *rivals])
         if rivals:
@@ -113,31 +114,55 @@ class Decision(Candidates):
 
     def _is_rival(self, other: Sighting, best: Sighting) -> bool:
         """Whether another number has as good a claim: as near a label, and no reason to be said of something else."""
-        pointed = with_point(other.number)
-        if agree(other.number, best.number) or agree(pointed, best.number) or is_model(other.piece.doubt):
+        if self._is_same(other, best):
             return False
-        same_line = other.line.place == best.line.place
-        if same_line and self._comes_to(best, other):
+        if other.line.place == best.line.place and self._contradicts(other, best):
             return True
-        if same_line and misplaced(best.number, other.number) and not is_bare(other.number):
-            return True
+        unlabelled = best.piece.measures and not other.piece.measures and other.rank < Rank.NAMED
         if misprinted(best.number, other.number) or self._is_part(other, best):
             return False
-        if (
-            best.piece.measures
-            and not other.piece.measures
-            and other.rank < Rank.NAMED
-            and self._wanted.kind == "bytes"
-        ):
+        if unlabelled and self._wanted.kind == "bytes":
             return False
         in_words = not any(map(str.isdigit, best.number.text))
-        if self._wanted.small and same_line and in_words and not other.piece.small:
+        if self._wanted.small and other.line.place == best.line.place and in_words and not other.piece.small:
             return True  # none (1,025,000 if the classifier is left as it is)
+        near = are_rivals(other.number, best.number)
+        if near and other.line.numbered and other.rank >= Rank.GENERAL:
+            return True  # a summary that says something else than the task's own section
         if other.rank == Rank.WORDS:
             return not (best.says_total and not other.says_total)
         if other.rank < best.rank or (best.says_total and not other.says_total and other.rank < Rank.WORDS):
             return False
-        return are_rivals(other.number, best.number) or (self._wanted.small and other.rank >= Rank.NAMED)
+        return near or (self._wanted.small and other.rank >= Rank.NAMED)
+
+    def _is_same(self, other: Sighting, best: Sighting) -> bool:
+        """Whether a number says the right one again, as in a unit that it does not say, or is of another model."""
+        same = agree(other.number, best.number) or agree(with_point(other.number), best.number)
+        again = is_bare(other.number) and other.number.half_unit > 0 and self._of_ours(other, best)
+        return same or again or is_model(other.piece.doubt)
+
+    def _contradicts(self, other: Sighting, best: Sighting) -> bool:
+        """Whether a line says in the end another number, or the same digits with another prefix."""
+        digits = misplaced(best.number, other.number) and not is_bare(other.number)
+        return self._comes_to(best, other) or digits
+
+    def _concludes(self, other: Sighting, best: Sighting) -> bool:
+        """Whether the section says behind the right number that the answer is another one: `So 52,011,392 B`."""
+        pieces = best.line.pieces
+        both = other.line is best.line and best.piece in pieces and other.piece in pieces
+        later = other.line.number > best.line.number or (both and pieces.index(other.piece) > pieces.index(best.piece))
+        telling = later and other.piece.concludes and not (best.piece.concludes or other.piece.small)
+        telling = telling and not self._wanted.small
+        return telling and not (other.piece.doubt or self._of_ours(other, best) or agree(other.number, best.number))
+
+    def _of_ours(self, other: Sighting, best: Sighting) -> bool:
+        """Whether a number goes with the right one: another right one, that of another answer, or the same scaled."""
+        powers = [base**power for base in (1000, 1024) for power in (1, 2, 3)]
+        scales = [Fraction(2), *(Fraction(1000**power, 1024**power) for power in (1, 2, 3))]  # FLOPs; MB for MiB
+        scales += [Fraction(1, each) for each in powers if is_bare(other.number)]
+        known = self._is_right(other) or other.number.value in self._wanted.taken
+        scaled = (replace(best.number, value=best.number.value * scale) for scale in scales)
+        return known or any(agree(each, other.number) for each in scaled)
 
     def _comes_to(self, best: Sighting, other: Sighting) -> bool:
         """Whether a sentence goes on from the right number to another one: `5 bytes a picture, of 8 pictures: 40`."""
@@ -145,15 +170,11 @@ class Decision(Candidates):
         both = best.piece in pieces and other.piece in pieces
         later = both and pieces.index(other.piece) > pieces.index(best.piece)
         plain = later and other.piece.led and not (other.line.row or other.piece.small or other.rank == Rank.OTHER)
-        of_ours = self._is_right(other) or other.number.value in self._wanted.taken
-        scales = (
-            Fraction(2),
-            *(Fraction(1000**power, 1024**power) for power in (1, 2, 3)),
-        )  # operations; MB that are MiB
-        of_ours = of_ours or any(
-            agree(replace(best.number, value=best.number.value * scale), other.number) for scale in scales
+        return (
+            plain
+            and digits_of(other.number) > CLAIMABLE_DIGITS
+            and not (self._of_ours(other, best) or self._is_part(other, best))
         )
-        return plain and digits_of(other.number) > CLAIMABLE_DIGITS and not (of_ours or self._is_part(other, best))
 
     def _wrong(self, distinct: list[Sighting]) -> Choice | None:
         """What is to be said where no candidate is right."""

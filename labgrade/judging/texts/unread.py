@@ -199,6 +199,16 @@ def holds_values(lines: Sequence[Line], right: Sequence[Value]) -> bool:
     return any(holds_rows(lines, table) for table in tables) or any(mostly)
 
 
+def as_many_numbers(lines: Iterable[Line], right: Sequence[Value], taken: frozenset[Fraction]) -> list[Line]:
+    """The lines that hold half as many numbers as a right table has rows, so that these may be its rows, in a sentence.
+
+    A table of one or two rows is none: so many numbers stand in any sentence.
+    """
+    rows = max((len(table.rows) for each in right if (table := as_table(each)) is not None), default=0)
+    plain = [line for line in lines if not (line.code or line.quoted)]
+    return [line for line in plain if rows >= _HALF_OF and 2 * sum(each not in taken for each in _counts(line)) >= rows]
+
+
 def right_in_full(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
     """What is right in full, on a line that nobody quotes and with no word of doubt."""
     least = Rank.NAMED if wanted.asked & SPECIAL else Rank.NONE

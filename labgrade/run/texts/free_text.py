@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import mentions_of, report_path, text_forms
-from labgrade.answers.reader.asks import ask_around, ask_lines, ask_value
+from labgrade.answers.reader.asks import ask_around, ask_lines, ask_passages, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
+from labgrade.answers.text import POINTS_ELSEWHERE
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
@@ -26,6 +27,7 @@ from labgrade.judging.texts.decide import Decision
 from labgrade.judging.texts.evidence import NUMBERS, WantedNumber, is_one, numbers_of
 from labgrade.judging.texts.unexpected import unexpected
 from labgrade.judging.texts.unread import (
+    as_many_numbers,
     doubted,
     first_number,
     holds_values,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
 _TASK = re.compile(r"\d{1,2}(?:-\d{1,2}){1,2}")
 _WORD = re.compile(r"\w+(?:[.-]\w+)*")
+_PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]|<img\b", re.IGNORECASE)
 _MOST_WORDS, _LONGEST = 40, 80  # of a sentence that is looked through; of what a reason repeats
 
 
@@ -98,7 +101,20 @@ class FreeText:
             found = self._in_order(found)
         if found.verdict.outcome in (Outcome.INCORRECT, Outcome.PARTIAL) and judged_by_number:
             return self._unless_right_beside(found)
-        return self._unless_elsewhere(found) if self._may_be_told(found.verdict) else found
+        return self._unless_pictured(self._unless_elsewhere(found)) if self._may_be_told(found.verdict) else found
+
+    def _unless_pictured(self, missing: Choice) -> Choice:
+        """MANUAL where all that is said of the task is a picture, or more than words."""
+        if missing.verdict.outcome is not Outcome.MISSING:
+            return missing
+        shown: tuple[str, ...] = self._reader.ask(self._submission, ask_passages("text", self._wanted.forms))
+        pictured = next((each for each in shown if _PICTURE.search(each)), "")
+        if pictured:
+            place = pictured.partition("]")[0].lstrip("[")
+            return Choice(verdict=without_value(Outcome.MANUAL, f"{place}: {POINTS_ELSEWHERE}"), place=place)
+        right = self._right() if is_table(self._wanted.type) and self._check.expected is not None else []
+        held = as_many_numbers(self._lines(), right, self._taken())
+        return merged(missing, unread(self._task.id, held, "")) if held else missing
 
     def _in_order(self, found: Choice) -> Choice:
         """CORRECT where the section says the numbers that are right for all answers of the task, in their order."""

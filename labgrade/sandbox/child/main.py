@@ -37,7 +37,7 @@ ROOMY = 1 << 30
 _WITH_LENGTH = 4
 # No seed of a subject: a student's own `torch.randn` must not draw the task's input.
 _SEED = 0x1AB6_2ADE
-_own_modules: list[str] = []
+_own_modules: dict[str, ModuleType] = {}  # held, because to take one apart would write to pages of its neighbours
 _exit = os._exit
 _getpid = os.getpid
 _lseek = os.lseek
@@ -184,8 +184,8 @@ def _settle(folder: Path) -> None:
     random.seed(_SEED)  # Python reseeds it after each fork; numpy and torch keep what `prepare` set before
 
 
-def _find_own_modules() -> list[str]:
-    return [name for name in sys.modules if name.partition(".")[0] == "labgrade"]
+def _find_own_modules() -> dict[str, ModuleType]:
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "labgrade"}
 
 
 def prepare(*, share_by_files: bool = False) -> None:
@@ -195,7 +195,8 @@ def prepare(*, share_by_files: bool = False) -> None:
     The names of our modules are remembered, because looking for them touches each of thousands of names, and so copies
     10 MB in every child.
     """
-    _own_modules[:] = _find_own_modules()
+    _own_modules.clear()
+    _own_modules.update(_find_own_modules())
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(_SEED)
     if "torch" in sys.modules:

@@ -42,6 +42,7 @@ _MORE_FORKS = 4  # times as many: by then what they were written over with is wo
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = ("child.main", "child.subject")
 STUDENT_JOBS = "labgrade.sandbox.child.student_jobs"
+_SURROUNDINGS = "labgrade.sandbox.child.surroundings"  # student_jobs has imported it
 _LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
 
 
@@ -291,6 +292,8 @@ def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoRetu
     if zoo is None and own is not None:
         _load_libraries(own, setup)
     _import(own, setup["preload"])
+    if STUDENT_JOBS in setup["imports"]:
+        importlib.import_module(_SURROUNDINGS).refuse_network()
     settled = zoo is not None and not setup["preload"]
     ready = _ready_to_fork(jail, libraries=setup["libraries"], settled=settled)
     tell(control, ready)

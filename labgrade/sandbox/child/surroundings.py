@@ -22,7 +22,12 @@ SENTENCE = (
 
 
 def refuse_network() -> None:
-    """Make every way to another host in Python end with the sentence. Sockets within the machine stay as they are."""
+    """Make every way to another host in Python end with the sentence. Sockets within the machine stay as they are.
+
+    A server of students' jobs does it once, for all of its forks: there it costs each the copies of a hundred pages.
+    """
+    if hasattr(socket.create_connection, "__wrapped__"):
+        return
     os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1", HF_HUB_OFFLINE="1")
     socket.socket.__init__ = _guarded_making(socket.socket.__init__)  # type: ignore[method-assign]
     socket.create_connection = _guarded_connection(socket.create_connection)

@@ -226,6 +226,7 @@ def hang_up(line: socket.socket) -> None:
 
 
 _KILL_SECONDS = 10.0
+_KILLED = -9  # by SIGKILL, where there are signals
 _LOOK_SECONDS = 0.2
 
 
@@ -254,6 +255,15 @@ class Ending:
     exit: Exit | None = None
     fault: str = ""
     lost: bool = False
+
+    def is_accident(self, *, of_ours: bool, taken: bool) -> bool:
+        """Whether it is tried once more: what kept it is gone, or the process was killed, and not by its limits.
+
+        `of_ours`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
+        """
+        end = self.exit
+        killed = end is not None and not (self.stopped or end.why) and end.code == _KILLED
+        return not self.up or not taken if self.lost else killed and (not self.up or (of_ours and not taken))
 
     @property
     def loaded(self) -> bool:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.child.main import ROOMY
 from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild, hang_up
-from labgrade.sandbox.host.start_server import START_SECONDS, start
+from labgrade.sandbox.host.start_server import START_SECONDS, KilledError, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import Ready
 
@@ -34,6 +34,8 @@ _BRANCHES = 2  # with weights of any size
 _MOST_BRANCHES = 16  # of a server that nobody else uses
 _COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
 _NOTHING = Ready()
+_ENDING_MS = 500
+_KILLED = "the sandbox's server ended before it was up, and did not say why: something killed it"
 _KEPT_BYTES, _LENT_BYTES = 128 << 20, 2 << 30  # of weights in branches; in those that several graders share
 
 
@@ -89,7 +91,7 @@ class ForkServer:
     without one it is started through `prefix`.
 
     Raises:
-        FaultError: it did not come up, with what it printed.
+        FaultError: it did not come up, with what it printed; a `KilledError` where it ended without a word.
     """
 
     _process: subprocess.Popen[bytes] | Forked | None = None
@@ -106,17 +108,22 @@ class ForkServer:
         self._join(control, {})
         self._log = log_file
         log = log_file.fileno()
-        with theirs:
+        with theirs, contextlib.ExitStack() as failing:
+            failing.callback(self.close)
             if loader is not None:
                 self._process = loader.fork(theirs.fileno(), log)
             else:
                 self._process = start(["serve"], home, (theirs.fileno(), log, log), prefix, user)
+            failing.pop_all()
         with contextlib.suppress(OSError):
             self._control.send(json.dumps(asdict(settings)).encode())
         self.state = _receive(self._control, START_SECONDS)
         if self.state.get("event") not in {"ready", "threads"}:
-            problem = f"the sandbox's server did not come up: {self._told()}"
+            ended, said = not self.state and not self.is_there, self._told()
             self.close()
+            if ended and not said:
+                raise KilledError(_KILLED)
+            problem = f"the sandbox's server did not come up: {said}"
             raise FaultError(problem)
         self._join(control, self.state)
 
@@ -147,6 +154,11 @@ class ForkServer:
     def is_there(self) -> bool:
         """Whether the server has not ended; a branch of it may have."""
         return _is_there(self._control)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it has ended, or does so soon: of what a process holds, one thing is closed after the other."""
+        return not _is_there(self._control, _ENDING_MS)
 
     def start(
         self,
@@ -336,14 +348,14 @@ class ForkServer:
         for control in (*lines, self._control):
             control.close()
         self._branches.clear()
-        if self._process is None or self._log is None:
-            return
-        try:
-            self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._log.close()
+        if self._process is not None:
+            try:
+                self._process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if self._log is not None:
+            self._log.close()
 
 
 class LostError(Exception):
@@ -380,8 +392,8 @@ def _binds(listener: socket.socket, name: str) -> bool:
     return True
 
 
-def _is_there(line: socket.socket) -> bool:
-    """Whether the other end is still held by somebody."""
+def _is_there(line: socket.socket, patience: int = 0) -> bool:
+    """Whether the other end is still held by somebody, after so many milliseconds."""
     poll = select.poll()
     poll.register(line, 0)
-    return not poll.poll(0)
+    return not poll.poll(patience)

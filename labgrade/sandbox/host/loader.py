@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.child import END_SECONDS
-from labgrade.sandbox.host.start_server import START_SECONDS, start
+from labgrade.sandbox.host.start_server import START_SECONDS, KilledError, start
 
 _MESSAGE_BYTES = 1 << 16
 
@@ -83,14 +83,16 @@ class Loader:
         With a `module` of labgrade's it is what `lend` of that makes of it, in no jail: never what runs students' code.
 
         Raises:
-            FaultError: the loader is gone.
+            KilledError: the loader is gone.
         """
         try:
             socket.send_fds(self._line, [json.dumps({"module": module}).encode()], [line, log])
             text, (life, *_), _, _ = socket.recv_fds(self._line, _MESSAGE_BYTES, 1)
         except (OSError, ValueError) as error:
+            self._process.kill()  # it may be about to end: from now on it `is_lost`
+            self._process.wait()
             message = f"what servers are forked of is gone: {error}"
-            raise FaultError(message) from error
+            raise KilledError(message) from error
         return Forked(json.loads(text)["pid"], life)
 
     @property

@@ -22,6 +22,7 @@ from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, Protection
 from labgrade.sandbox.host.sharing import Lender, borrow
 from labgrade.sandbox.host.side_by_side import Gate
 from labgrade.sandbox.host.spawned import SpawnedServer
+from labgrade.sandbox.host.start_server import KilledError
 from labgrade.sandbox.jail import places
 from labgrade.sandbox.jail.layers import CGROUP, NAMESPACES, OUTER
 
@@ -106,11 +107,18 @@ class Servers:
                 raise FaultError(self._broken[kind])
             if kind not in self._running:
                 try:
-                    self._running[kind] = self._start(kind)
+                    self._running[kind] = self._started(kind)
                 except FaultError as error:
                     self._broken[kind] = str(error)
                     raise
             return self._running[kind]
+
+    def _started(self, kind: str) -> ForkServer | SpawnedServer:
+        """A server; what was killed while it started is started once more."""
+        try:
+            return self._start(kind)
+        except KilledError:
+            return self._start(kind)
 
     def join(self, shared: Path) -> None:
         """Use another grader's servers from now on; call this before a server of its own has started."""
@@ -173,9 +181,9 @@ class Servers:
         else:
             self._memory = ProtectionNote("memory", f"held by cgroup v{self._groups.version}")
 
-    def drop(self, kind: str) -> None:
-        """Forget a server that was lost."""
-        if kind in self._running:
+    def drop(self, kind: str, lost: object = None) -> None:
+        """Forget a server that was `lost`, and not the one that another thread has started in its place."""
+        if kind in self._running and (lost is None or lost is self._running[kind]):
             self._running.pop(kind).close()
 
     def close(self) -> None:
@@ -243,8 +251,8 @@ class Servers:
                     wrapped.state["missing"] = {**server.state["missing"], **wrapped.state["missing"]}
                     server.close()
                 return wrapped
-        except FaultError:
-            if server is None:
+        except FaultError as error:
+            if server is None or isinstance(error, KilledError):
                 raise
         if server is None:
             message = "there is no bubblewrap"

@@ -30,7 +30,7 @@ _MESSAGE_BYTES = 1 << 16
 class Lender(threading.Thread):
     """Answers each grader that asks, one after the other. `get` starts a server, `drop` forgets a lost server."""
 
-    def __init__(self, path: Path, get: Callable[[str], object], drop: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, get: Callable[[str], object], drop: Callable[[str, object], None]) -> None:
         super().__init__(daemon=True)
         self._get, self._drop = get, drop
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -60,7 +60,7 @@ class Lender(threading.Thread):
                     with server.branch() as branch:
                         _send(asking, told, branch)
             except LostError:
-                self._drop(kind)
+                self._drop(kind, server)
             except FaultError as error:
                 asking.send(json.dumps({"problem": str(error)}).encode()[:_MESSAGE_BYTES])
                 return

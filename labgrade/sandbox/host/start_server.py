@@ -9,12 +9,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labgrade.core.errors import FaultError
 from labgrade.sandbox.jail import places, root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 START_SECONDS = 180.0
+
+
+class KilledError(FaultError):
+    """A process that was to serve is gone before it did, and nothing says that the next one would be."""
+
 
 # Where programs are found; a CMake that `sudo pip install` brought lies in the first.
 SEARCHED = os.pathsep.join(["/usr/local/bin", os.defpath]) if sys.platform != "win32" else os.defpath

@@ -127,13 +127,20 @@ def _nested(headings: list[Heading]) -> list[Heading]:
         if heading.level < BOLD:
             around = [outer for outer in around if outer.level < heading.level]
             outer = next((outer for outer in reversed(around) if outer.numbers), None)
-            if outer and is_numbering(outer.known_as) and heading.numbers and not is_numbering(heading.numbers):
-                whole = f"{outer.known_as[0]}-{heading.numbers[0]}"
-                if whole not in said:
-                    heading = replace(heading, nested=whole)  # noqa: PLW2901 - the same, with its whole number
+            whole = _within(outer.known_as[0], heading.numbers[0]) if outer and heading.numbers else ""
+            if outer and is_numbering(outer.known_as) and whole and whole not in said:
+                heading = replace(heading, nested=whole)  # noqa: PLW2901 - the same, with its whole number
             around.append(heading)
         found.append(heading)
     return found
+
+
+def _within(outer: str, own: str) -> str:
+    """The whole number of a heading below another one: `4` below `2-1`, and `1-4`; "" where it is another's."""
+    last = outer.rpartition("-")[2]
+    if own.count("-") == 1 and own.startswith(f"{last}-") and "-" in outer:
+        return f"{outer}-{own.partition('-')[2]}"
+    return "" if "-" in own else f"{outer}-{own}"
 
 
 def _headings(text: str) -> Iterator[Heading]:

@@ -25,7 +25,7 @@ from labgrade.answers.reading.tabular.tallies import find_graphs, find_tallies
 from labgrade.answers.reading.words.terms import INK, PIPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from labgrade.core.task import TableType
 
@@ -33,6 +33,8 @@ Splitter: TypeAlias = "Callable[[str], list[str]]"
 
 _BEHIND_WORDS = re.compile(r"[\s:=*_`]{0,20}(?:\w{1,20}\()?\{")
 _WITHOUT_BRACES = re.compile(r"(?:\w{1,20}\()?\{[^\n]*")
+_FENCE, _TREE = re.compile(r"[ \t]*(?:`{3,}|~{3,})"), re.compile(r"[ \t|]*[\u2500-\u257f]")
+_MOST_BETWEEN = 8  # lines
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
@@ -83,7 +85,18 @@ def _split(text: str, start: int, end: int, kind: TableType) -> tuple[list[str],
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
     lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    between = set(_between_pages(lines))
+    kept = [at for at in range(len(lines)) if at not in between]
+    lines, starts = [lines[at] for at in kept], [starts[at] for at in kept]
     return with_index_named(unwrapped(lines), kind.row), starts, region
+
+
+def _between_pages(lines: list[str]) -> Iterator[int]:
+    """The lines between two pages of a tree: fences, and words such as `Page 2 of 3`."""
+    for at in (at for at, line in enumerate(lines) if at and _FENCE.match(line) and _TREE.match(lines[at - 1])):
+        behind = next((to for to in range(at, min(at + _MOST_BETWEEN, len(lines))) if _TREE.match(lines[to])), at)
+        if not any(line.lstrip().startswith(("#", "|")) for line in lines[at:behind]):
+            yield from range(at, behind)
 
 
 def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2) -> list[TableFound | TableProblem]:

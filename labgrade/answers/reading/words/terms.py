@@ -18,7 +18,7 @@ _ADDED_NEXT = re.compile(
     r"|(?:[ ][A-Za-z]\w{0,19}){1,3}\s*(?:[*\u00d7·]|\\times|\\cdot)\s*\d"  # 5 float32 values * 4
 )
 _ADDED_BEFORE = re.compile(
-    r"(?:(?:[\d)]|\d\s?[kMG]?i?[bB](?:ytes?)?)\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|(?<![+A-Za-z])\+(?!\+)(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"
+    r"(?:(?:[\d)]|\d\s?[kMG]?i?[bB](?:ytes?)?)\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|(?<![+A-Za-z])\+(?!\+)(?:\s?[^\W\d_]\w{0,19}){0,2})\s*$"
     # + written 6, and no C++
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
