@@ -153,10 +153,8 @@ def sparsity_patterns_with_biases(subject: CountedSubject) -> list[dict[str, Any
     Hint: Zeros of the biases are counted, too. Only weights are asked for.
     Credit: 0.6
     """
-    return [
-        {**patterns(name, layer.weight), "zeros": sum(zeros(each) for each in layer.parameters())}
-        for name, layer in layers_of(subject)
-    ]
+    zeros_with = {name: sum(zeros(each) for each in layer.parameters()) for name, layer in layers_of(subject)}
+    return [{**patterns(name, each), "zeros": zeros_with[name]} for name, each in items(subject)]
 
 
 def sparsity_patterns_of_kernels(subject: CountedSubject) -> list[dict[str, Any]]:

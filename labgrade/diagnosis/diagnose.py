@@ -63,8 +63,8 @@ class Diagnoser:
         """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
         if verdict.outcome not in _WRONG or verdict.agrees:
             return None
-        if not verdict.hint and (said := unused.says(self._grader, self._task, self._submission, item, value)):
-            return replace(verdict, hint=said)
+        if not verdict.hint and (hint := unused.says(self._grader, self._task, self._submission, item, value)):
+            return replace(verdict, hint=hint)
         trials = Trials(self._grader, self._task, item.check, self._submission)
         behaviour = self._behaviour(trials, value)
         if item.subject is None or (behaviour is None and (verdict.hint or not isinstance(value, dict))):
