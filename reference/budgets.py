@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._torchscript_file import loaded
+from ._torchscript_file import loaded, ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import torch
 
 _KEPT_BACK = Path(__file__).parent / "_recorded" / "strokes_kept.npz"
 _LIMITS: Mapping[str, str] = {
@@ -53,9 +52,11 @@ def budget_figures(artifact: Path, *, input_shape: list[int] | None = None) -> d
     network = loaded(artifact).eval()
     held = [*network.parameters(), *network.buffers()]
     peak, watching = _peak({each.data_ptr() for each in held})
-    counter = FlopCounterMode(display=False)
-    with torch.no_grad(), counter, watching:
-        _run(network, torch.zeros(input_shape or []))
+    counter, given = FlopCounterMode(display=False), torch.zeros(input_shape or [])
+    with torch.no_grad():
+        ran(network, given)  # a mode around it hides why it fails
+        with counter, watching:
+            network(given)
     return {
         "macs": counter.get_total_flops() // 2,
         "weight_bytes": sum(each.nbytes for each in held),
@@ -87,19 +88,11 @@ def strokes_accuracy(artifact: Path) -> float:
     with np.load(_KEPT_BACK) as kept, torch.no_grad():
         x, y = torch.tensor(kept["x"], dtype=torch.float32), torch.tensor(kept["y"]).long()
     with torch.no_grad():
-        made = _run(network, x)
+        made = ran(network, x)
     if not isinstance(made, torch.Tensor) or made.shape != (len(x), 5):
         message = "the network has to put out five numbers for each row of 16"
         raise ValueError(message)
     return float((made.argmax(1) == y).double().mean())
-
-
-def _run(network: torch.jit.ScriptModule, x: torch.Tensor) -> Any:
-    try:
-        return network(x)
-    except RuntimeError as error:
-        message = f"the network does not take an input of shape {list(x.shape)}: {str(error).strip().splitlines()[-1]}"
-        raise ValueError(message) from None
 
 
 def _peak(held: set[int]) -> tuple[Callable[[], int], Any]:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._kmeans import kmeans
 from ._weights import weights_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ._counting.engine import CountedSubject
-
-    Codebook = dict[str, NDArray[np.float64]]
+    from ._kmeans import Codebook
 
 Kept = Literal["scale", "codebook"]
-_ENDLESS = 10_000
 _FLOAT_BYTES, _BITS = 4, 8
 
 
@@ -26,68 +22,8 @@ def codebook(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
     takes turns: each number goes to the nearest value, each value becomes the mean of its numbers, until no number
     changes its value. A value without numbers stays where it is.
     """
-    return _kmeans(config, data, 2**bits)
-
-
-def codebook_of_one_turn(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
-    """After one turn.
-
-    Slip of: codebook
-    Hint: These are the values after one turn. Go on until no number changes its value.
-    Credit: 0.5
-    """
-    return _kmeans(config, data, 2**bits, turns=1)
-
-
-def codebook_at_the_start(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
-    """The values that it begins with.
-
-    Slip of: codebook
-    Hint: These are the values that k-means begins with. They have to become the means of their numbers.
-    Credit: 0.2
-    """
-    return _kmeans(config, data, 2**bits, turns=0)
-
-
-def codebook_of_medians(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
-    """With medians in place of means.
-
-    Slip of: codebook
-    Hint: Each value is the median of its numbers here. k-means takes the mean.
-    Credit: 0.5
-    """
-    return _kmeans(config, data, 2**bits, middle="median")
-
-
-def codebook_of_bits(config: dict[str, Any], *, data: str, bits: int = 4) -> Codebook:
-    """With as many values as bits.
-
-    Slip of: codebook
-    Hint: There are as many values as bits. With so many bits there are 2**bits.
-    Credit: 0.3
-    """
-    return _kmeans(config, data, bits)
-
-
-def _kmeans(
-    config: dict[str, Any], data: str, count: int, *, turns: int = _ENDLESS, middle: Literal["mean", "median"] = "mean"
-) -> Codebook:
-    import numpy as np
-
     del config
-    numbers = np.load(data).astype(np.float64).ravel()
-    values = np.linspace(numbers.min(), numbers.max(), count)
-    before = None
-    for _ in range(turns):
-        nearest = np.abs(numbers[:, None] - values).argmin(1)
-        if before is not None and (nearest == before).all():
-            break
-        groups = [numbers[nearest == place] for place in range(count)]
-        values = np.array(
-            [getattr(np, middle)(own) if own.size else value for own, value in zip(groups, values, strict=True)]
-        )
-        before = nearest
-    return {"values": np.sort(values)}
+    return kmeans(data, 2**bits)
 
 
 # ---- bytes ----------------------------------------------------------------------------------------------------------
@@ -156,6 +92,28 @@ def compressed_weight_bytes_of_half_scales(subject: CountedSubject, *, bits: int
     """
     weights = weights_of(subject).values()
     return sum(_packed(weight.numel(), bits) + _beside(weight, bits, kept) // 2 for weight in weights)
+
+
+def compressed_weight_bytes_of_one_in_all(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
+    """With what is kept beside one layer alone.
+
+    Slip of: compressed_weight_bytes
+    Hint: What is kept beside the weights is counted once for the whole network. Each layer has its own.
+    Credit: 0.5
+    """
+    weights = list(weights_of(subject).values())
+    return sum(_packed(weight.numel(), bits) for weight in weights) + _beside(weights[0], bits, kept)
+
+
+def compressed_weight_bytes_with_bits_for_bytes(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:
+    """With 32 for each number beside the weights.
+
+    Slip of: compressed_weight_bytes
+    Hint: Scales, or values of the codebook, have 32 bytes each here. In float32 they have four.
+    Credit: 0.6
+    """
+    weights = weights_of(subject).values()
+    return sum(_packed(weight.numel(), bits) + _BITS * _beside(weight, bits, kept) for weight in weights)
 
 
 def compressed_weight_bytes_with_the_rest(subject: CountedSubject, *, bits: int = 4, kept: Kept = "scale") -> int:

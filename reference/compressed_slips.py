@@ -12,6 +12,8 @@ from ._slips.likely import with_pairs
 from ._weights import weights_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._counting.engine import CountedSubject
     from ._slips.compose import Factors, Parts
 
@@ -32,6 +34,53 @@ def _of_bits(bits: int, parts: Parts) -> Factors:
     """By how much the packed weights take more with other bits."""
     counts = [_packed(part.source.numel(), bits) if part.kind == _PACKED else part.count for part in parts]
     return [Fraction(count, part.count) if part.count else 1 for count, part in zip(counts, parts, strict=True)]
+
+
+def _once_in_all(parts: Parts) -> Factors:
+    """Leave out what is kept beside all layers but the first.
+
+    Raises:
+        ValueError: there is one layer.
+    """
+    beside = [at for at, part in enumerate(parts) if part.kind in _BESIDE]
+    if len(beside) < len(_BESIDE):
+        message = "there is one layer"
+        raise ValueError(message)
+    return [int(at not in beside[1:]) for at in range(len(parts))]
+
+
+def _one_scale_in_all(parts: Parts) -> Factors:
+    """Leave one number beside all layers."""
+    factors = zip(parts, _once_in_all(parts), strict=True)
+    return [Fraction(each, len(part.source)) if part.kind == _SCALES else each for part, each in factors]
+
+
+def _by_channel(parts: Parts) -> Factors:
+    """Pack each output channel to whole bytes."""
+    counts = [
+        len(part.source) * _packed(part.source[0].numel(), _width(part)) if part.kind == _PACKED else part.count
+        for part in parts
+    ]
+    return [Fraction(count, part.count) if part.count else 1 for count, part in zip(counts, parts, strict=True)]
+
+
+def _width(part: Part) -> int:
+    """With how many bits a layer is packed."""
+    return math.floor(Fraction(_BITS * part.count, part.source.numel()))
+
+
+def _of_values(change: Callable[[int], int], parts: Parts) -> Factors:
+    """Another number of values in each codebook.
+
+    Raises:
+        ValueError: there is none.
+    """
+    books = [part.count // _FLOAT_BYTES for part in parts if part.kind == _CODEBOOK]
+    if not books:
+        message = "there is no codebook"
+        raise ValueError(message)
+    factor = Fraction(change(books[0]), books[0])
+    return [factor if part.kind == _CODEBOOK else 1 for part in parts]
 
 
 def _rounded_down(parts: Parts) -> Factors:
@@ -69,6 +118,29 @@ _LIBRARY: Library = {
             ("one_byte", Fraction(1, 4), "one byte"),
             ("two_bytes", Fraction(1, 2), "two bytes"),
             ("eight_bytes", Fraction(2), "eight bytes"),
+            ("bits_for_bytes", Fraction(8), "32 bytes"),
+        )
+    },
+    "one_scale_in_all": Slip(
+        of="beside", change=_one_scale_in_all, says="There is one scale for all layers. Each output channel has one."
+    ),
+    "once_in_all": Slip(
+        of="beside",
+        change=_once_in_all,
+        says="What is kept beside the weights is counted once for the whole network. Each layer has its own.",
+    ),
+    "codebook_by_channel": Slip(
+        of="beside",
+        change=times(len, (_CODEBOOK,)),
+        says="Each output channel has a codebook here. There is one for each layer.",
+    ),
+    **{
+        name: Slip(of="values", change=partial(_of_values, change), says=says)
+        for name, change, says in (
+            ("values_of_bits", lambda count: count.bit_length() - 1, "A codebook has `bits` values. It has 2**bits."),
+            ("values_less_one", lambda count: count - 1, "A codebook has 2**bits - 1 values here. It has 2**bits."),
+            ("values_half", lambda count: count // 2, "A codebook has 2**(bits - 1) values here. It has 2**bits."),
+            ("values_as_one", lambda _: 1, "A codebook has one value here. It has 2**bits."),
         )
     },
     **{
@@ -83,6 +155,11 @@ _LIBRARY: Library = {
         of="packing",
         change=_rounded_down,
         says="What is left of a layer's bits counts nothing here. It takes a byte, too: round up.",
+    ),
+    "by_channel": Slip(
+        of="packing",
+        change=_by_channel,
+        says="Each output channel is packed to whole bytes by itself. Each layer is.",
     ),
     "no_linear": Slip(
         of="left out", change=without(_linear, (_PACKED, *_BESIDE)), says="Linear layers are left out. They count, too."

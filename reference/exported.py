@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._networks import largest_error, scripted
+from ._torchscript_file import cause
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -216,7 +217,7 @@ def torchscript_relative_error(
         try:
             output = made(x)
         except RuntimeError as error:
-            message = f"it does not run on an input of {list(x.shape)}: {str(error).strip().splitlines()[-1]}"
+            message = f"it does not run on an input of {list(x.shape)}: {cause(error)}"
             raise ValueError(message) from None
         if not isinstance(output, torch.Tensor):
             message = f"it puts out {type(output).__name__}, not a tensor"

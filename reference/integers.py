@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._integers import by_weight, floored, other, parameters, row, truncated, whole
 from ._weights import weights_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import torch
 
     from ._counting.engine import CountedSubject
-
-    Weights = dict[str, torch.Tensor]
+    from ._integers import Weights
 
 Scheme = Literal["symmetric", "asymmetric"]
 Per = Literal["tensor", "channel"]
@@ -31,14 +29,14 @@ def quantised_integers(
     q = round(w / scale) + zero point, from 0 to 2**bits - 1 (Jacob et al. 2018, section 3). Rounded to the nearest,
     ties to even. `per` tensor, or per output channel: then each has a scale and a zero point of its own.
     """
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme))
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme))
 
 
 def quantisation_parameters(
     subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]]:
     """By layer, the scale and the zero point of its weight as one tensor, as in `quantised_integers`."""
-    return [_row(name, *_range(weight, bits, scheme)) for name, weight in weights_of(subject).items()]
+    return [row(name, *parameters(weight, bits, scheme)) for name, weight in weights_of(subject).items()]
 
 
 def quantisation_parameters_in_steps(
@@ -50,7 +48,7 @@ def quantisation_parameters_in_steps(
     Hint: The range is divided by the number of values. Between 2**bits values lie 2**bits - 1 steps.
     Credit: 0.5
     """
-    return [_row(name, *_range(weight, bits, scheme, less=0)) for name, weight in weights_of(subject).items()]
+    return [row(name, *parameters(weight, bits, scheme, less=0)) for name, weight in weights_of(subject).items()]
 
 
 def quantisation_parameters_of_the_other_scheme(
@@ -62,7 +60,7 @@ def quantisation_parameters_of_the_other_scheme(
     Hint: Symmetric and asymmetric are mixed up: a symmetric range has its zero in the middle, and no zero point.
     Credit: 0.3
     """
-    return quantisation_parameters(subject, bits=bits, scheme=_other(scheme))
+    return quantisation_parameters(subject, bits=bits, scheme=other(scheme))
 
 
 def quantisation_parameters_with_a_minus(
@@ -89,7 +87,7 @@ def quantised_integers_floored(
     Hint: Values are rounded down, as floor() and // do. The nearest whole number is asked for.
     Credit: 0.5
     """
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, rule=_floor))
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme, rule=floored))
 
 
 def quantised_integers_truncated(
@@ -101,7 +99,7 @@ def quantised_integers_truncated(
     Hint: Values are rounded towards zero, as int() and a cast to int8 do. The nearest whole number is asked for.
     Credit: 0.5
     """
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, rule=_trunc))
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme, rule=truncated))
 
 
 def quantised_integers_of_the_other_scheme(
@@ -113,7 +111,7 @@ def quantised_integers_of_the_other_scheme(
     Hint: Symmetric and asymmetric are mixed up: asymmetric numbers begin at 0 and have a zero point.
     Credit: 0.3
     """
-    return quantised_integers(subject, bits=bits, scheme=_other(scheme), per=per)
+    return quantised_integers(subject, bits=bits, scheme=other(scheme), per=per)
 
 
 def quantised_integers_per_other(
@@ -137,7 +135,7 @@ def quantised_integers_in_steps(
     Hint: The range is divided by the number of values. Between 2**bits values lie 2**bits - 1 steps.
     Credit: 0.6
     """
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, less=0))
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme, less=0))
 
 
 def quantised_integers_of_full_range(
@@ -156,7 +154,7 @@ def quantised_integers_of_full_range(
     """
     if scheme == "asymmetric":
         return None
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, less=0, lowest=-(2 ** (bits - 1))))
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme, less=0, lowest=-(2 ** (bits - 1))))
 
 
 def quantised_integers_dequantised(
@@ -168,7 +166,7 @@ def quantised_integers_dequantised(
     Hint: These are floats again: the whole numbers times the scale. The whole numbers themselves are asked for.
     Credit: 0.6
     """
-    return _each(subject, per, lambda weight: _back(weight, bits, scheme))
+    return by_weight(subject, per, lambda weight: _back(weight, bits, scheme))
 
 
 def quantised_integers_one_bit_more(
@@ -193,7 +191,7 @@ def quantised_integers_without_zero_point(
     Credit: 0.5
     """
     return (
-        _each(subject, per, lambda weight: _whole(weight, bits, scheme, moved=False))
+        by_weight(subject, per, lambda weight: whole(weight, bits, scheme, moved=False))
         if scheme == "asymmetric"
         else None
     )
@@ -210,64 +208,9 @@ def quantised_integers_clamped_without_zero_point(
     """
     if scheme == "symmetric":
         return None
-    return _each(subject, per, lambda weight: _whole(weight, bits, scheme, moved=False).clamp(0, 2**bits - 1))
-
-
-def _other(scheme: str) -> Scheme:
-    return "asymmetric" if scheme == "symmetric" else "symmetric"
-
-
-def _each(subject: CountedSubject, per: str, made: Callable[[torch.Tensor], torch.Tensor]) -> Weights:
-    import torch
-
-    weights = {name: weight.double() for name, weight in weights_of(subject).items()}
-    if per == "tensor":
-        return {name: made(weight) for name, weight in weights.items()}
-    return {name: torch.stack([made(channel) for channel in weight]) for name, weight in weights.items()}
-
-
-def _range(weight: torch.Tensor, bits: int, scheme: str, *, less: int = 1) -> tuple[float, int]:
-    """The scale and the zero point; `less`: by how much the steps are fewer than the values."""
-    if scheme == "symmetric":
-        return float(weight.double().abs().max()) / (2 ** (bits - 1) - less), 0
-    lowest, highest = min(float(weight.min()), 0.0), max(float(weight.max()), 0.0)
-    scale = (highest - lowest) / (2**bits - less)
-    return scale, round(-lowest / scale) if scale else 0
-
-
-def _row(name: str, scale: float, zero_point: int) -> dict[str, Any]:
-    return {"layer": name, "scale": scale, "zero_point": zero_point}
-
-
-def _floor(values: torch.Tensor) -> torch.Tensor:
-    return values.floor()
-
-
-def _trunc(values: torch.Tensor) -> torch.Tensor:
-    return values.trunc()
-
-
-def _nearest(values: torch.Tensor) -> torch.Tensor:
-    return values.round()
-
-
-def _whole(
-    weight: torch.Tensor,
-    bits: int,
-    scheme: str,
-    *,
-    rule: Callable[[torch.Tensor], torch.Tensor] = _nearest,
-    less: int = 1,
-    moved: bool = True,
-    lowest: int | None = None,
-) -> torch.Tensor:
-    scale, zero = _range(weight, bits, scheme, less=less)
-    if not scale:
-        return weight * 0
-    low, high = (-(2 ** (bits - 1) - 1), 2 ** (bits - 1) - 1) if scheme == "symmetric" else (-zero, 2**bits - 1 - zero)
-    return rule(weight / scale).clamp(low if lowest is None else lowest, high) + (zero if moved else 0)
+    return by_weight(subject, per, lambda weight: whole(weight, bits, scheme, moved=False).clamp(0, 2**bits - 1))
 
 
 def _back(weight: torch.Tensor, bits: int, scheme: str) -> torch.Tensor:
-    scale, zero = _range(weight, bits, scheme)
-    return (_whole(weight, bits, scheme) - zero) * scale
+    scale, zero = parameters(weight, bits, scheme)
+    return (whole(weight, bits, scheme) - zero) * scale

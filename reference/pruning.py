@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._pruning import GROUP, KEPT, items, left_in_groups, masks, patterns, zero_rows, zeros
 from ._weights import layers_of, weights_of
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
 
 Scope = Literal["layer", "all"]
-_GROUP, _KEPT = 4, 2
 
 
 def weight_sparsity(subject: CountedSubject) -> float:
@@ -21,7 +21,7 @@ def weight_sparsity(subject: CountedSubject) -> float:
     Zeros over weights, both summed over the layers; biases and what a norm holds are left out.
     """
     weights = weights_of(subject).values()
-    return sum(_zeros(each) for each in weights) / sum(each.numel() for each in weights)
+    return sum(zeros(each) for each in weights) / sum(each.numel() for each in weights)
 
 
 def weight_sparsity_mean_of_layers(subject: CountedSubject) -> float:
@@ -31,7 +31,7 @@ def weight_sparsity_mean_of_layers(subject: CountedSubject) -> float:
     Hint: This is the mean of the layers' sparsities. Layers differ in size: divide all zeros by all weights.
     Credit: 0.4
     """
-    shares = [_zeros(each) / each.numel() for each in weights_of(subject).values()]
+    shares = [zeros(each) / each.numel() for each in weights_of(subject).values()]
     return sum(shares) / len(shares)
 
 
@@ -54,7 +54,7 @@ def weight_sparsity_of_all_parameters(subject: CountedSubject) -> float:
     """
     module, _ = subject.with_weights()
     parameters = list(module.parameters())
-    return sum(_zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
+    return sum(zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
 
 
 def weight_sparsity_with_biases(subject: CountedSubject) -> float:
@@ -65,7 +65,7 @@ def weight_sparsity_with_biases(subject: CountedSubject) -> float:
     Credit: 0.5
     """
     parameters = [each for _, layer in layers_of(subject) for each in layer.parameters()]
-    return sum(_zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
+    return sum(zeros(each) for each in parameters) / sum(each.numel() for each in parameters)
 
 
 def weight_sparsity_in_percent(subject: CountedSubject) -> float:
@@ -86,7 +86,7 @@ def weight_sparsity_of_channels(subject: CountedSubject) -> float:
     Credit: 0.3
     """
     weights = weights_of(subject).values()
-    return sum(_zero_rows(each) for each in weights) / sum(len(each) for each in weights)
+    return sum(zero_rows(each) for each in weights) / sum(len(each) for each in weights)
 
 
 def sparsity_patterns(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def sparsity_patterns(subject: CountedSubject) -> list[dict[str, Any]]:
     A group are four weights of one output channel that follow each other in its flattened inputs; what is left of a
     channel behind its last whole group is none. A group is against the pattern if more than two of it are not zero.
     """
-    return [_patterns(name, each) for name, each in weights_of(subject).items()]
+    return [patterns(name, each) for name, each in weights_of(subject).items()]
 
 
 def sparsity_patterns_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def sparsity_patterns_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
     Hint: Channels and groups are taken along the second dimension. The first dimension of a weight are the outputs.
     Credit: 0.4
     """
-    return [_patterns(name, each.transpose(0, 1)) for name, each in weights_of(subject).items()]
+    return [patterns(name, each.transpose(0, 1)) for name, each in weights_of(subject).items()]
 
 
 def sparsity_patterns_with_channels_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def sparsity_patterns_with_channels_by_input(subject: CountedSubject) -> list[di
     Hint: Channels are taken along the second dimension. The first dimension of a weight are the outputs.
     Credit: 0.6
     """
-    return [{**_patterns(name, each), "channels": _zero_rows(each.transpose(0, 1))} for name, each in _items(subject)]
+    return [{**patterns(name, each), "channels": zero_rows(each.transpose(0, 1))} for name, each in items(subject)]
 
 
 def sparsity_patterns_exactly_two(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -125,7 +125,10 @@ def sparsity_patterns_exactly_two(subject: CountedSubject) -> list[dict[str, Any
     Hint: A group with more than two zeros keeps the 2:4 pattern, too: at most two of four may be other than zero.
     Credit: 0.6
     """
-    return [{**_patterns(name, each), "against": _against(each, exactly=True)} for name, each in _items(subject)]
+    return [
+        {**patterns(name, each), "against": int((left_in_groups(each.flatten(1)) != KEPT).sum())}
+        for name, each in items(subject)
+    ]
 
 
 def sparsity_patterns_kept(subject: CountedSubject) -> list[dict[str, Any]]:
@@ -135,7 +138,7 @@ def sparsity_patterns_kept(subject: CountedSubject) -> list[dict[str, Any]]:
     Hint: These are the groups that keep the 2:4 pattern. Those against it are asked for.
     Credit: 0.5
     """
-    groups = {name: len(each) * (each[0].numel() // _GROUP) for name, each in _items(subject)}
+    groups = {name: len(each) * (each[0].numel() // GROUP) for name, each in items(subject)}
     return [{**row, "against": groups[row["layer"]] - row["against"]} for row in sparsity_patterns(subject)]
 
 
@@ -146,7 +149,7 @@ def magnitude_masks(subject: CountedSubject, *, sparsity: float, scope: Scope = 
     magnitude. Where some of equal magnitude go and others stay, any choice is right: their value is the share that
     stays. For the checker `keeps`.
     """
-    return _masks({name: each.abs() for name, each in _items(subject)}, sparsity, scope)
+    return masks({name: each.abs() for name, each in items(subject)}, sparsity, scope)
 
 
 def magnitude_masks_signed(
@@ -158,7 +161,7 @@ def magnitude_masks_signed(
     Hint: Weights are ordered by value, so that the most negative ones go. Order them by magnitude: weight.abs().
     Credit: 0.4
     """
-    return _masks(weights_of(subject), sparsity, scope)
+    return masks(weights_of(subject), sparsity, scope)
 
 
 def magnitude_masks_of_the_small(
@@ -206,57 +209,9 @@ def magnitude_masks_of_channels(
     Hint: Whole output channels are removed. Single weights are asked for.
     Credit: 0.3
     """
-    sums = {name: each.abs().flatten(1).sum(1) for name, each in _items(subject)}
-    kept = _masks(sums, sparsity, scope)
+    sums = {name: each.abs().flatten(1).sum(1) for name, each in items(subject)}
+    kept = masks(sums, sparsity, scope)
     return {
         name: kept[name].reshape(-1, *[1] * (each.dim() - 1)).expand(each.shape).clone()
-        for name, each in _items(subject)
+        for name, each in items(subject)
     }
-
-
-# ---- how ------------------------------------------------------------------------------------------------------------
-
-
-def _items(subject: CountedSubject) -> list[tuple[str, torch.Tensor]]:
-    return list(weights_of(subject).items())
-
-
-def _zeros(weight: torch.Tensor) -> int:
-    return int((weight == 0).sum())
-
-
-def _zero_rows(weight: torch.Tensor) -> int:
-    return int((weight.flatten(1) == 0).all(1).sum())
-
-
-def _patterns(name: str, weight: torch.Tensor) -> dict[str, Any]:
-    return {"layer": name, "zeros": _zeros(weight), "channels": _zero_rows(weight), "against": _against(weight)}
-
-
-def _against(weight: torch.Tensor, *, exactly: bool = False) -> int:
-    """How many groups of four have more than two weights other than zero, or not exactly two."""
-    rows = weight.flatten(1)
-    whole = rows[:, : rows.shape[1] // _GROUP * _GROUP].reshape(len(rows), -1, _GROUP)
-    left = (whole != 0).sum(2)
-    return int((left != _KEPT).sum() if exactly else (left > _KEPT).sum())
-
-
-def _masks(sizes: dict[str, torch.Tensor], sparsity: float, scope: str) -> dict[str, torch.Tensor]:
-    import torch
-
-    if scope == "layer":
-        return {name: _mask(each, round(sparsity * each.numel())) for name, each in sizes.items()}
-    flat = torch.cat([each.flatten() for each in sizes.values()])
-    whole = _mask(flat, round(sparsity * flat.numel()))
-    parts = torch.split(whole, [each.numel() for each in sizes.values()])
-    return {name: part.reshape(each.shape) for (name, each), part in zip(sizes.items(), parts, strict=True)}
-
-
-def _mask(sizes: torch.Tensor, removed: int) -> torch.Tensor:
-    """1, 0, or the share of equal ones that stay where some of these are `removed`."""
-    if not 0 < removed < sizes.numel():
-        return sizes.new_full(sizes.shape, float(removed <= 0)).double()
-    threshold = sizes.flatten().sort().values[removed - 1]
-    equal, above = sizes == threshold, sizes > threshold
-    stay = sizes.numel() - removed - int(above.sum())
-    return above.double() + equal.double() * (stay / int(equal.sum()))

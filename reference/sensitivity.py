@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Arrays = dict[str, NDArray[np.float64]]
-
-LAYERS = ("fc1", "fc2", "fc3")
-_SHARES = (0.3, 0.5, 0.7, 0.9)
+from ._small_network import LAYERS, SHARES, correct, loaded, pruned, quantised, scan
 
 
 def pruning_scan(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
@@ -23,7 +14,7 @@ def pruning_scan(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
     (outputs x inputs), fc1_bias, ... Of n weights of the layer round(share * n) are set to zero, the smallest in
     magnitude; biases stay. The class is that of the largest output.
     """
-    return _scan(config, data)
+    return scan(config, data)
 
 
 def pruning_scan_of_wrong_rows(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
@@ -33,10 +24,9 @@ def pruning_scan_of_wrong_rows(config: dict[str, Any], *, data: str) -> list[dic
     Hint: These are the rows that the network gets wrong. Those that it gets right are asked for.
     Credit: 0.5
     """
-    count = len(_loaded(data)["y"])
+    count = len(loaded(data)["y"])
     return [
-        {name: value if name == "layer" else count - value for name, value in row.items()}
-        for row in _scan(config, data)
+        {name: value if name == "layer" else count - value for name, value in row.items()} for row in scan(config, data)
     ]
 
 
@@ -47,7 +37,7 @@ def pruning_scan_of_the_kept_share(config: dict[str, Any], *, data: str) -> list
     Hint: The share is taken for what is kept. It is what is removed.
     Credit: 0.4
     """
-    return _scan(config, data, kept=True)
+    return scan(config, data, kept=True)
 
 
 def pruning_scan_one_upon_another(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
@@ -58,10 +48,10 @@ def pruning_scan_one_upon_another(config: dict[str, Any], *, data: str) -> list[
     again, from a copy.
     Credit: 0.4
     """
-    return _scan(config, data, whole=False)
+    return scan(config, data, whole=False)
 
 
-def pruning_scan_of_layers_left_pruned(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
+def pruning_scan_of_layers_leftpruned(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
     """Layer after layer, each of which stays pruned at the last share.
 
     Slip of: pruning_scan
@@ -70,12 +60,12 @@ def pruning_scan_of_layers_left_pruned(config: dict[str, Any], *, data: str) -> 
     Credit: 0.4
     """
     del config
-    own, rows = _loaded(data), []
+    own, rows = loaded(data), []
     for name in LAYERS:
         whole, row = own[f"{name}_weight"], dict[str, Any](layer=name)
-        for share in _SHARES:
-            own[f"{name}_weight"] = _pruned(whole, share)
-            row[f"at_{round(100 * share)}"] = _correct(own)
+        for share in SHARES:
+            own[f"{name}_weight"] = pruned(whole, share)
+            row[f"at_{round(100 * share)}"] = correct(own)
         rows.append(row)
     return rows
 
@@ -87,7 +77,7 @@ def pruning_scan_signed(config: dict[str, Any], *, data: str) -> list[dict[str, 
     Hint: Weights are ordered by value, so that the most negative ones go. Order them by magnitude.
     Credit: 0.4
     """
-    return _scan(config, data, signed=True)
+    return scan(config, data, signed=True)
 
 
 def correct_after_quantisation(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -97,7 +87,7 @@ def correct_after_quantisation(config: dict[str, Any], *, data: str, bits: int =
     activations stay as they are. `data` as for `pruning_scan`.
     """
     del config
-    return _correct(_quantised(_loaded(data), bits, LAYERS))
+    return correct(quantised(loaded(data), bits, LAYERS))
 
 
 def correct_after_quantisation_of_no_layer(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -108,7 +98,7 @@ def correct_after_quantisation_of_no_layer(config: dict[str, Any], *, data: str,
     Credit: 0.2
     """
     del config, bits
-    return _correct(_loaded(data))
+    return correct(loaded(data))
 
 
 def correct_after_quantisation_floored(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -118,8 +108,10 @@ def correct_after_quantisation_floored(config: dict[str, Any], *, data: str, bit
     Hint: Weights are rounded down, as floor() does. The nearest is asked for.
     Credit: 0.5
     """
+    import numpy as np
+
     del config
-    return _correct(_quantised(_loaded(data), bits, LAYERS, down=True))
+    return correct(quantised(loaded(data), bits, LAYERS, rule=np.floor))
 
 
 def correct_after_quantisation_of_the_first(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -130,7 +122,7 @@ def correct_after_quantisation_of_the_first(config: dict[str, Any], *, data: str
     Credit: 0.3
     """
     del config
-    return _correct(_quantised(_loaded(data), bits, LAYERS[:1]))
+    return correct(quantised(loaded(data), bits, LAYERS[:1]))
 
 
 def correct_after_quantisation_but_the_last(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -141,7 +133,7 @@ def correct_after_quantisation_but_the_last(config: dict[str, Any], *, data: str
     Credit: 0.4
     """
     del config
-    return _correct(_quantised(_loaded(data), bits, LAYERS[:-1]))
+    return correct(quantised(loaded(data), bits, LAYERS[:-1]))
 
 
 def correct_after_quantisation_as_share(config: dict[str, Any], *, data: str, bits: int = 8) -> float:
@@ -151,7 +143,7 @@ def correct_after_quantisation_as_share(config: dict[str, Any], *, data: str, bi
     Hint: This is the share of rows that are right. How many there are is asked for.
     Credit: 0.7
     """
-    return correct_after_quantisation(config, data=data, bits=bits) / len(_loaded(data)["y"])
+    return correct_after_quantisation(config, data=data, bits=bits) / len(loaded(data)["y"])
 
 
 def correct_after_quantisation_wrong_rows(config: dict[str, Any], *, data: str, bits: int = 8) -> int:
@@ -161,64 +153,5 @@ def correct_after_quantisation_wrong_rows(config: dict[str, Any], *, data: str, 
     Hint: These are the rows that the network gets wrong. Those that it gets right are asked for.
     Credit: 0.5
     """
-    own = _loaded(data)
+    own = loaded(data)
     return len(own["y"]) - correct_after_quantisation(config, data=data, bits=bits)
-
-
-# ---- how ------------------------------------------------------------------------------------------------------------
-
-
-def _loaded(data: str) -> Arrays:
-    import numpy as np
-
-    with np.load(data) as loaded:
-        return {name: loaded[name].astype(np.float64) for name in loaded.files}
-
-
-def _outputs(own: Arrays) -> NDArray[np.float64]:
-    """What the network puts out for each row."""
-    import numpy as np
-
-    x = own["x"]
-    for name in LAYERS:
-        x = x @ own[f"{name}_weight"].T + own[f"{name}_bias"]
-        x = np.maximum(x, 0) if name != LAYERS[-1] else x
-    return x
-
-
-def _correct(own: Arrays) -> int:
-    return int((_outputs(own).argmax(1) == own["y"]).sum())
-
-
-def _scan(
-    config: dict[str, Any], data: str, *, kept: bool = False, whole: bool = True, signed: bool = False
-) -> list[dict[str, Any]]:
-    del config
-    found: dict[str, dict[str, Any]] = {name: {"layer": name} for name in LAYERS}
-    for share in _SHARES:
-        own = _loaded(data)
-        for name in LAYERS:
-            own = _loaded(data) if whole else own
-            weight = own[f"{name}_weight"].ravel()  # a view: what is changed is the layer's own
-            order = (weight if signed else abs(weight)).argsort(kind="stable")
-            weight[order[: round((1 - share if kept else share) * weight.size)]] = 0
-            found[name][f"at_{round(100 * share)}"] = _correct(own)
-    return list(found.values())
-
-
-def _pruned(weight: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """A copy without the smallest."""
-    flat = weight.flatten()
-    flat[abs(flat).argsort(kind="stable")[: round(share * flat.size)]] = 0
-    return flat.reshape(weight.shape)
-
-
-def _quantised(own: Arrays, bits: int, layers: Iterable[str], *, down: bool = False) -> Arrays:
-    import numpy as np
-
-    rule = np.floor if down else np.rint
-    for name in layers:
-        weight = own[f"{name}_weight"]
-        scale = abs(weight).max() / (2 ** (bits - 1) - 1)
-        own[f"{name}_weight"] = scale * rule(weight / scale)
-    return own

@@ -78,7 +78,7 @@ def obtain(question: Question, running: Running) -> Answered:
                     failed = _worse(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
-                found = _read(question, form, running.reader, running)
+                found = _unless_taken(_read(question, form, running.reader, running), question)
                 if _is_in_no_file(found, form) or _points_elsewhere(found):
                     unread = unread or found
                     continue
@@ -90,7 +90,7 @@ def obtain(question: Question, running: Running) -> Answered:
         return failed
     if unread is not None:
         return unread
-    return _stray(forms, wanted.type, submission, running.reader) or _none(forms, question, running.reader)
+    return _stray(forms, question, running.reader) or _none(forms, question, running.reader)
 
 
 def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
@@ -98,10 +98,18 @@ def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
 
 
-def _stray(forms: list[Form], kind: AnswerType, submission: Submission, reader: Reader) -> Answered | None:
-    """What is likely to be the answer, in the file of entries under another name."""
+def _stray(forms: list[Form], question: Question, reader: Reader) -> Answered | None:
+    """What is likely to be the answer, in the file of entries under another name, which no other answer has."""
+    kind = question.wanted.type
     asks = (ask_stray(kind, form) for form in forms if isinstance(form, EntryForm) and kind != "text")
-    return next((found for ask in asks if isinstance(found := reader.ask(submission, ask), Answer)), None)
+    found = (each for ask in asks if isinstance(each := reader.ask(question.submission, ask), Answer))
+    return next((each for each in found if _unless_taken(each, question)), None)
+
+
+def _unless_taken(found: Answered | None, question: Question) -> Answered | None:
+    """What was found, unless it is an entry of another name, which is another answer of the same task."""
+    taken = isinstance(found, Answer) and any(f"'{name}' is " in found.unsure for name in question.taken)
+    return None if taken else found
 
 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:
@@ -292,6 +300,8 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     found: list[Seen | None] = [reader.ask(submission, ask_seen(kind, form)) for form in texts]
     seen = sorted((each for each in found if each is not None), key=lambda each: not each.is_table)
     what = seen[0].text if seen else "no answer was found" if notes else "nothing was handed in"
+    if question.live_only and len(forms) < len(question.wanted.forms) and not (seen or notes):
+        what = "nothing was handed in that can be asked about anything else"  # a file is about the task's own subject
     return replace(without_value(Outcome.MISSING, what), looked_for=looked_for, suggestions=suggestions)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from labgrade.core.task import Limits
+from labgrade.core.task import EntryForm, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.run import Runs
     from labgrade.core.results import Submission
-    from labgrade.core.task import AnswerSpec, SubjectSpec
+    from labgrade.core.task import AnswerSpec, SubjectSpec, Task
     from labgrade.sandbox.runner import Runner
 
 
@@ -23,7 +23,8 @@ class Question:
     """One answer that is wanted of one submission, for one subject.
 
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an ONNX
-    subject, by name, for a call that takes their path. `limits`: of what runs to find the answer.
+    subject, by name, for a call that takes their path. `limits`: of what runs to find the answer. `taken`: the names of
+    entries that are other answers of the same task.
     """
 
     wanted: AnswerSpec
@@ -32,11 +33,18 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     model: Mapping[str, Path] = field(default_factory=dict)
     live_only: bool = False
+    taken: frozenset[str] = frozenset()
 
     @property
     def about(self) -> str:
         """The model in question, or "": a value that a text gives for another one is doubted."""
         return about(self.subject)
+
+
+def taken_by_others(task: Task, name: str) -> frozenset[str]:
+    """The names of entries that are other answers of a task."""
+    others = (each for other, each in task.answers.items() if other != name)
+    return frozenset(form.path for each in others for form in each.forms if isinstance(form, EntryForm))
 
 
 def about(subject: SubjectSpec | None) -> str:

@@ -13,7 +13,9 @@ from labgrade.answers.call import OUTCOMES, UNSTEADY
 from labgrade.answers.printed_names import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
 from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.core import programs
 from labgrade.core.results import Answer, NoAnswer, Submission
+from labgrade.core.subject import of_program
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, EntryForm, FileForm, TextForm
 from labgrade.core.text import decoded, excerpt
 from labgrade.cpp.run import Programs, find
@@ -103,12 +105,15 @@ class Runs:
         self, form: RunForm, found: str, submission: Submission, *, subject: SubjectSpec | None, limits: Limits
     ) -> Ran:
         base = found[: len(found) - len(form.file)].rstrip("/")
+        words, files = of_program(form.given, subject)
+        asked: dict[str, str | Path] = {**form.provide, **files}
+        asked |= {programs.TARGET: "subject.pt"} if programs.TORCHSCRIPT in form.given else {}
         request = ScriptRequest(
             folder=submission.folder,
             file=found[len(found) - len(form.file) :],
             cwd=base,
-            arguments=form.arguments,
-            provide={target: self._provide(source, subject) for target, source in form.provide.items()},
+            arguments=(*form.arguments, *words),
+            provide={target: self._provide(source, subject) for target, source in asked.items()},
             limits=limits,
         )
         return self._kept(self.runner.run_script(request), submission, base)

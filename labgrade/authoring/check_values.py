@@ -265,6 +265,22 @@ def never_called_again(task: Task) -> list[SpecFinding]:
     return found
 
 
+def programs_without_cases(task: Task) -> list[SpecFinding]:
+    """The answers of which cases are asked that a program may give, too, which is always called in the same way."""
+    found = []
+    for wanted in task.answers.values():
+        asked = [check for check in task.checks if check.answer == wanted.name and check.cases]
+        fixed = [form for form in wanted.forms if isinstance(form, RunForm | BuildForm) and not form.varies]
+        functions = any(isinstance(form, CallForm) for form in wanted.forms)  # then it is one way of several
+        if asked and fixed and not functions and wanted.mark is not None:
+            message = (
+                f"'{wanted.name}' may come from '{fixed[0].command}', which is called in the same way each time: for "
+                f"the cases of '{asked[0].id}' it counts as not handed in. `given: [config]` gives it each case"
+            )
+            found.append(SpecFinding(wanted.mark, message))
+    return found
+
+
 def is_computed(wanted: AnswerSpec) -> bool:
     """Whether a function or a program of the student's computes it."""
     return any(

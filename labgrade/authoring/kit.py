@@ -88,6 +88,7 @@ def make(
     shown, without = (whole, []) if with_reference else _without_reference(found, read, whole)
     others = (public.worth(data[each]["checks"]) for each in data if each not in shown)
     _write_specs(shown, out, sum(others, Fraction(0)))
+    _copy_beside(whole, out)  # START.md names those of a task that is not shown, too
     own = _own_code(found, list(shown.values()), out)
     given = {task.id: task for task in _read_back(out)}
     files = _copy_files(found, list(given.values()), shown, out) if with_subjects else {}
@@ -187,8 +188,13 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
         (folder / "lab.yaml").write_text(yaml_write.dump(lab), encoding="utf-8")
     for path, data in shown.items():
         (folder / path.name).write_text(_FIRST_LINE + yaml_write.dump(data), encoding="utf-8")
+
+
+def _copy_beside(given: dict[Path, dict[str, Any]], out: Path) -> None:
+    """Copy the files that lie beside specs and are public."""
+    for path, data in given.items():
         for name in _beside(data):
-            target = folder / name
+            target = out / "specs" / path.parent.name / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / name, target)
 

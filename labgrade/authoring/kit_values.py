@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     Compute = Callable[[QuantityCall, SubjectSpec], object]
 
+_MOST_NUMBERS = 10_000  # that a task's file holds: what is more takes long to read
 _WHY = {
     "cases": "it is about several subjects",
     "counterexample": "it computes what is right for random networks",
     "measured": "it measures what is handed in",
     "subject": "it is about a file that is handed in",
     "answer": "its value may be handed in as the answer; `self_check: values` in the task gives it all the same",
-    "value": "what it expects is no plain value",
+    "value": "what it expects is no plain value, or more than 10,000 numbers",
 }
 
 
@@ -89,8 +90,8 @@ def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], comp
     if not own & set(named(data, "quantity")) or subject is None:
         return found
     if _is_own(check.expected, own):
-        value = compute(check.expected, subject)
-        if not _is_plain(value):
+        value = _written(compute(check.expected, subject))
+        if not _is_plain(value) or _count(value) > _MOST_NUMBERS:
             return None
         found["expected"] = {"literal": value}
     for word in OTHER_VALUES:
@@ -112,14 +113,28 @@ def _alternative(
     if not _is_own(source, own):
         return row
     try:
-        value = compute(source, subject)
+        value = _written(compute(source, subject))
     except FaultError:
         return None
-    return {**row, "value": {"literal": value}} if _is_plain(value) else None
+    return {**row, "value": {"literal": value}} if _is_plain(value) and _count(value) <= _MOST_NUMBERS else None
 
 
 def _is_own(source: Source | None, own: set[str]) -> TypeGuard[QuantityCall]:
     return isinstance(source, QuantityCall) and source.quantity in own
+
+
+def _written(value: object) -> object:
+    """A value with its tensors as lists of numbers."""
+    if isinstance(value, dict):
+        return {key: _written(each) for key, each in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _count(value: object) -> int:
+    """How many values there are in one."""
+    if isinstance(value, dict):
+        return sum(map(_count, value.values()))
+    return sum(map(_count, value)) if isinstance(value, list | tuple) else 1
 
 
 def _is_plain(value: object) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Graded, TaskReport
     from labgrade.core.task import Task
     from labgrade.run.grader import Grader
+    from labgrade.verdict import Verdict
 
 _NOTHING = frozenset({Outcome.MISSING, Outcome.SKIPPED})
 
@@ -61,7 +62,7 @@ def points_exemplar_lacks(report: TaskReport, task: Task) -> Iterator[str]:
     for check in report.checks:
         waits = check.verdict.outcome is Outcome.MANUAL and check.id in by_hand
         if not waits and check.verdict.outcome is not Outcome.CORRECT:
-            yield f"the exemplar is {check.verdict.outcome.value} at '{check.id}': {full_reason(check.verdict)}"
+            yield f"the exemplar is {check.verdict.outcome.value} at '{check.id}': {_why(check.verdict)}"
 
 
 def points_for_nothing(grader: Grader, task: Task, empty: Path) -> Iterator[str]:
@@ -122,3 +123,8 @@ def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
             yield f"'{sample.name}' has no check '{check}'{did_you_mean(check, got)}"
         elif right not in (said, said.partition(" ")[0]):
             yield f"'{sample.name}' is {said} at '{check}', expected {right}"
+
+
+def _why(verdict: Verdict) -> str:
+    """The reason of a verdict; of a failure, what failed."""
+    return verdict.facts.get("fault") or full_reason(verdict)

@@ -56,18 +56,21 @@ def check(options: argparse.Namespace) -> int:
     broken: list[SpecFinding] = []
     stopped, before = False, 0
     read: list[str] = []
+    failed: list[str] = []
     if report is None:
         from labgrade.run.student_check import run
 
         checked = run(options, memory)
         report, broken, stopped, before = checked.report, checked.broken, checked.stopped, checked.lines
-        read = checked.read
+        read, failed = checked.read, checked.failed
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)
+    if failed and _of_staff(options):
+        print("\n".join(f"labgrade: {each}" for each in failed), file=sys.stderr)  # noqa: T201
     if stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
         return _INTERRUPTED
@@ -98,9 +101,16 @@ def _keep_schemas(options: argparse.Namespace) -> None:
     from labgrade.authoring import new_course
     from labgrade.spec import course
 
+    if _of_staff(options):
+        new_course.keep_schemas(course.find(options.course or Path.cwd()))
+
+
+def _of_staff(options: argparse.Namespace) -> bool:
+    """Whether a person works on the course that judged, and it is no kit."""
+    from labgrade.spec import course
+
     root = options.course or Path.cwd()
-    if (root / "specs").is_dir() and not (root / course.KIT).exists():
-        new_course.keep_schemas(course.find(root))
+    return (root / "specs").is_dir() and not (root / course.KIT).exists()
 
 
 def _refuse_unwritable(options: argparse.Namespace) -> None:

@@ -342,7 +342,8 @@ def _warnings(tasks: list[Task], found: Course) -> list[str]:
     """Return warnings about specs that are valid."""
     from labgrade.authoring import check_values
 
-    called = (finding for task in tasks for finding in check_values.never_called_again(task))
+    looks = (check_values.never_called_again, check_values.programs_without_cases)
+    called = (finding for task in tasks for look in looks for finding in look(task))
     warnings = [f"{each.mark}: warning: {each.message}" for each in called]
     if any(task.variants for task in tasks):
         from labgrade.judging.variants import lacking

@@ -57,6 +57,7 @@ class TaskTrial:
 
     task: Task
     exemplar: str = ""
+    samples: tuple[str, ...] = ()  # others, that come to what their files say
     problems: list[str] = field(default_factory=list)
     slips: list[KnownSlip] = field(default_factory=list)
     lazy: list[LazySolution] = field(default_factory=list)
@@ -165,7 +166,10 @@ class TaskTrier:
         else:
             trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
         known = {trial.exemplar: report} if trial.exemplar else {}
-        trial.problems += samples_as_expected(grader, whole, self._samples, self._folder, known)
+        different = samples_as_expected(grader, whole, self._samples, self._folder, known)
+        others = [each.name for each in self._samples if task.id in each.expected and each.name != trial.exemplar]
+        trial.samples = tuple(name for name in others if not any(each.startswith(f"'{name}' ") for each in different))
+        trial.problems += different
         slips = Slips(grader, task, who)
         trial.problems += slips.own_hints()
         trial.slips = slips.all()
@@ -244,6 +248,8 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
 
 def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
     """How much is noticed of what is wrong; without a matrix, the check that notices each slip first."""
+    if trial.samples:
+        say(f"  samples that come to what their files say: {', '.join(trial.samples)}")
     if trial.slips:
         noticed = len(trial.slips) - len(trial.unnoticed) - trial.without_occasion
         say(f"  known slips: {noticed} of {len(trial.slips)} are noticed{'' if matrix else ', first by'}")

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MODEL_FILES = (".onnx", ".pt", ".pth")
 SUBJECT = "subject"
@@ -81,6 +81,12 @@ def config_arguments(config: Mapping[str, object]) -> list[str]:
         return ",".join(map(said, value)) if flat else json.dumps(value)  # type: ignore[call-overload]
 
     return [f"{name}={said(value)}" for name, value in config.items()]
+
+
+def arguments(given: Sequence[str], shape: Sequence[int], config: Mapping[str, object]) -> list[str]:
+    """What a program is called with: `given` names it, `shape` is that of the input, `config` the subject's."""
+    values = {TORCHSCRIPT: [TARGET], INPUT_SIZE: [str(size) for size in shape], CONFIG: config_arguments(config)}
+    return [argument for word in given for argument in values[word]]
 
 
 def beside_the_spec(source: str) -> str | None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from labgrade.core.arguments import ALL, MODEL
+from labgrade.core import programs
+from labgrade.core.arguments import ALL, GIVEN_FOLDER, MODEL
 from labgrade.core.by_identity import ByIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from labgrade.core.errors import Mark
 
@@ -159,3 +160,16 @@ class Given:
     def paths(self, folder: str) -> dict[str, str]:
         """Where in a hand-in each file lies, by the name of the argument."""
         return {name: f"{folder}/{place}" for name, place in self._named.items()}
+
+
+def of_program(given: Sequence[str], subject: SubjectSpec | None) -> tuple[list[str], dict[str, Path]]:
+    """What a program is called with, and which files lie where it runs: those of the task's own arguments."""
+    if subject is None:
+        return programs.arguments(given, (), {}), {}
+    known = own_values(subject) if subject.is_config else {}
+    files = {name: value for name, value in known.items() if isinstance(value, Path)}
+    placed = {name: f"{GIVEN_FOLDER}/{file.name}" for name, file in files.items()}
+    return (
+        programs.arguments(given, subject.input.shape, {**known, **placed}),
+        {placed[name]: file for name, file in files.items()} if programs.CONFIG in given else {},
+    )

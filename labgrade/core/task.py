@@ -104,11 +104,13 @@ class RunForm:
     beforehand: `{"models/alexnet.onnx": "torchvision/alexnet.onnx"}`. A file beside the spec is an absolute path.
     `varies`: something provided changes with the subject, so that the form can answer cases. `reads` is looked for in
     the files that the program wrote, or in what it printed where it is a TextForm without a file. An EntryForm is
-    looked for in what it printed, a JSON object or lines `name: value`.
+    looked for in what it printed, a JSON object or lines `name: value`. `given` are arguments behind the others, as for
+    a `BuildForm`.
     """
 
     file: str
     arguments: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     folder: str = ""
     provide: Mapping[str, str | Path] = field(default_factory=dict)
     varies: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core import programs
 from labgrade.core.results import Submission
+from labgrade.core.subject import of_program
 from labgrade.core.text import decoded, excerpt
 from labgrade.cpp import explain as explaining
 from labgrade.cpp import sources as build_sources
@@ -74,9 +75,10 @@ class Programs:
             return Program(run=ProgramRun(status="missing", reason=note), notes=built.notes, hint=hint)
         notes = (*built.notes, note) if note else built.notes
         given = {} if programs.TORCHSCRIPT not in form.given else {programs.TARGET: "subject.pt"}
-        asked = {**form.provide, **given}
+        words, files = of_program(form.given, subject)
+        asked = {**form.provide, **given, **files}
         request = ProgramRequest(
-            command=(f"./{path}", *_arguments(form.given, subject)),
+            command=(f"./{path}", *words),
             name=form.program,
             provide={
                 **sources.paths(),
@@ -109,13 +111,6 @@ def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
     both = form.given == (programs.TORCHSCRIPT, programs.INPUT_SIZE)
     refused = ended.status == "returned" and (ended.code or 0) > 0
     return both and refused and (not ended.stdout.strip() or b"usage" in ended.stdout.lower())
-
-
-def _arguments(given: tuple[str, ...], subject: SubjectSpec | None) -> list[str]:
-    sizes = [str(size) for size in subject.input.shape] if subject is not None else []
-    config = programs.config_arguments(subject.options) if subject is not None and subject.is_config else []
-    values = {programs.TORCHSCRIPT: [programs.TARGET], programs.INPUT_SIZE: sizes, programs.CONFIG: config}
-    return [argument for word in given for argument in values[word]]
 
 
 def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:

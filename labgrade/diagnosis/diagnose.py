@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
-from labgrade.diagnosis import as_code
+from labgrade.diagnosis import as_code, unused
 from labgrade.diagnosis.behaviour import (
     ENOUGH_WRONG,
     Behaviour,
@@ -63,6 +63,8 @@ class Diagnoser:
         """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
         if verdict.outcome not in _WRONG or verdict.agrees:
             return None
+        if not verdict.hint and (hint := unused.says(self._grader, self._task, self._submission, item, value)):
+            return replace(verdict, hint=hint)
         trials = Trials(self._grader, self._task, item.check, self._submission)
         behaviour = self._behaviour(trials, value)
         if item.subject is None or (behaviour is None and (verdict.hint or not isinstance(value, dict))):
@@ -73,6 +75,8 @@ class Diagnoser:
             return _named_otherwise(trial, item) or _drawn(trials, verdict) or self._repaired(trials, item, trial)
         found = _diagnosis(trials, behaviour, trial, item)
         found = replace(found, on=noun(trials)) if found is not None else None
+        if found is not None and found.causes and not any(each.counterexample for each in self._task.checks):
+            found = replace(found, but=())  # the task asks about none of these: nobody knows what is right there
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
         if (chance or not known) and (found is None or not found.causes):
@@ -110,7 +114,7 @@ class Diagnoser:
 
     def _repaired(self, trials: Trials, item: Item, own: Trial) -> Verdict | None:
         """The verdict with the change of the function's source that makes it right; None where none is found."""
-        if trials.source() is None or item.subject is None:
+        if trials.source() is None or item.subject is None or not isinstance(trials.check.expected, QuantityCall):
             return None
         key = _asked(trials.check)
         try:
@@ -290,7 +294,7 @@ def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str
     """That the function gives one value whatever it is given, where it does: on the task's own subject, too."""
     values = [here, *(each.trial.value for each in called)]
     expected = [each.trial.expected for each in called]
-    if len(values) < 4 or any(each != values[0] for each in values) or all(each == expected[0] for each in expected):  # noqa: PLR2004
+    if len(values) < 4 or not _all_same(values) or _all_same(expected):  # noqa: PLR2004
         return ""
     value = getattr(values[0], "value", None)
     if not getattr(values[0], "rows", (here,)):
@@ -307,6 +311,19 @@ def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str
     return (
         f"The function gives the same value{shown} for every {each_is}: what it is given makes no difference. Compute "
         "it from the arguments, not from a model or a size of your own."
+    )
+
+
+def _all_same(values: Sequence[Any]) -> bool:
+    """Whether all are equal; tensors by name are where each of them is."""
+    import numpy as np
+
+    first, *others = values
+    if not isinstance(first, dict):
+        return all(each == first for each in others)
+    named = [each for each in others if isinstance(each, dict) and each.keys() == first.keys()]
+    return len(named) == len(others) and all(
+        np.array_equal(each[name], first[name]) for each in named for name in first
     )
 
 

@@ -119,9 +119,18 @@ def _wrong_type(problem: Problem, source: object) -> str:
     if "string" in names and isinstance(problem.value, dict) and list(problem.value.values()) == [None]:
         text = "{" + next(iter(problem.value)) + "}"
         return f"{problem.title} is text, and braces make this a mapping: put it in quotes, '{text}'"
+    if names == ["object"] and (example := _only_word(problem.schema)) and not isinstance(problem.value, list):
+        said = "..." if problem.value is None else source
+        return f"{problem.title} must be a mapping, not {_say(problem.value)}; write {{{example}: {said}}}"
     remedy = "; begin each of its items with '- '" if names == ["array"] and isinstance(problem.value, dict) else ""
     wanted = " or ".join(_TYPES[name] for name in names)
     return f"{problem.title} must be {wanted}, not {_say(problem.value)}{remedy}"
+
+
+def _only_word(schema: Any) -> str:
+    """The word that a mapping needs, or the only one that it takes; nothing where there are several."""
+    words = schema.get("required") or list(schema.get("properties", ()))
+    return words[0] if len(words) == 1 else ""
 
 
 def _with_article(what: str) -> str:

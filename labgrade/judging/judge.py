@@ -59,7 +59,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict
-    verdict = _with_own(verdict, check.expected, expected)
+    verdict = _with_own(verdict, check.expected, expected, answer)
     conventions = _that_hold(check.also_right, elsewhere=elsewhere)
     verdict, right = _by_convention(verdict, conventions, lambda source: judging(answer, expect(source)))
     if right or verdict.agrees:
@@ -100,11 +100,11 @@ def _by_convention(
     return (best if verdict.outcome is not Outcome.MANUAL else verdict), False
 
 
-def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -> Verdict:
+def _with_own(verdict: Verdict, source: Source | None, expected: Value | None, answer: Value) -> Verdict:
     """The verdict with what the student's own other answer says, where that is what is expected."""
     if not isinstance(source, AnswerValue) or not isinstance(expected, Number | str) or verdict.hint:
         return verdict
-    return replace(verdict, hint=own_says(source, expected))
+    return replace(verdict, hint=own_says(source, expected, answer))
 
 
 def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -39,12 +40,18 @@ BEST: Mapping[str, Callable[[Iterable[Fraction]], Fraction]] = {"argmax": max, "
 _WHERE = {"argmax": "highest", "argmin": "lowest"}
 
 
-def own_says(source: AnswerValue, expected: Scalar) -> str:
+_UNITS = re.compile(r"\d\s?(?:(?P<seconds>[mun\u00b5\u03bc]?s|min|h)|(?P<bytes>[kKMGT]?i?B))$")
+
+
+def own_says(source: AnswerValue, expected: Scalar, answer: Value) -> str:
     """What the student's other answer says where this one differs: `your own 'runs' says 16, where loss is lowest`."""
     of = source.of or "the number"
     taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
     shown = f"{source.by} {expected}" if source.by else str(expected)
-    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}"
+    unit = _UNITS.search(expected.text) if isinstance(expected, Number) else None
+    bare = isinstance(answer, Number) and answer.text.replace(".", "", 1).isdecimal()
+    read = f"; yours has no unit and is read as {unit.lastgroup}" if unit and bare else ""
+    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}{read}"
 
 
 def is_missing(name: str, items: Iterable[Item], judged: Callable[[Item], Judged]) -> bool:
@@ -71,6 +78,19 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
     except WrongTypeError as error:
         reason = f"it is compared with your '{source.answer}', which says {error}"
         raise UnfitError(without_value(Outcome.MANUAL, reason)) from None
+
+
+def as_named(source: AnswerValue, answered: Answered, value: Value) -> Value:
+    """The value with the case of a row's name, or label, of the other answer that it names: `QAT` where `qat` stands.
+
+    Where two of these differ in case alone, it is left as it is.
+    """
+    if not isinstance(value, str) or isinstance(answered, NoAnswer):
+        return value
+    wanted = " ".join(value.split()).casefold()
+    names = {_named(source, row) for row, _ in _rows(source, answered.value)}
+    meant = [each for each in names if isinstance(each, str) and " ".join(each.split()).casefold() == wanted]
+    return meant[0] if len(meant) == 1 else value
 
 
 def _taken(source: AnswerValue, value: Value) -> Scalar:

@@ -25,7 +25,7 @@ from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
 from labgrade.judging.items import fresh_subject, items, sources
 from labgrade.judging.judge import of_tables, with_parameters
-from labgrade.judging.other_answer import compared_with
+from labgrade.judging.other_answer import as_named, compared_with
 from labgrade.judging.variants import all_variants
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.host import working_copy
@@ -211,15 +211,19 @@ class Grader:
             message = f"the check '{check.id}' has no checker"
             raise FaultError(message)
 
+        found = answers or partial(self._answer, task, submission)
+
         def expect(source: Source) -> Value:
             if isinstance(source, AnswerValue):
-                found = answers or partial(self._answer, task, submission)
                 return compared_with(source, found(source.answer, subject), kind)
             plain = self.value_of(source, subject=subject, submission=submission, limits=task.limits)
             own_table = isinstance(plain, list) and not (subject is not None and subject.handed_in)
             return self._typed(plain, kind) if own_table else typed(plain, kind)
 
-        return self._checked_by(check.checker, kind), expect
+        checked, own = self._checked_by(check.checker, kind), check.expected
+        if isinstance(own, AnswerValue) and own.take:
+            return lambda answer, right: checked(as_named(own, found(own.answer, subject), answer), right), expect
+        return checked, expect
 
     def _checker(self, call: CheckerCall, kind: AnswerType | None) -> Judging:
         entry = self.course.checkers.get(call.name)

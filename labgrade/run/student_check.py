@@ -70,7 +70,8 @@ WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 class Checked:
     """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known.
 
-    `lines`: how many were printed before. `read`: what was read of a report, where that was asked for.
+    `lines`: how many were printed before. `read`: what was read of a report, where that was asked for. `failed`: why
+    labgrade, or the course's code, failed, which is for staff.
     """
 
     report: Report
@@ -78,6 +79,7 @@ class Checked:
     stopped: bool
     lines: int
     read: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
 
 def run(options: CheckOptions, memory: Memory) -> Checked:
@@ -113,7 +115,7 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
         report = replace(report, labs=load.lab_texts(found.specs), at=now)
     if not (fresh or broken or stopped):
         memory.keep(report, state)
-    return Checked(report, broken, stopped, shown.lines, read)
+    return Checked(report, broken, stopped, shown.lines, read, each.failed)
 
 
 @dataclass
@@ -130,6 +132,7 @@ class _Each:
     fresh: bool
     weights: Path | None = None
     found: dict[int, TaskReport] = field(default_factory=dict)  # by the place of the task
+    failed: list[str] = field(default_factory=list)
     patience: Patience = field(default_factory=lambda: Patience(first_look=FIRST_LOOK))
 
     @property
@@ -185,7 +188,10 @@ class _Each:
                     self.shown.waits(task.id, str(error))
                 ended = False
         if ended:
-            report = grading.report() if self.fresh else student_view.task_for_student(grading.report())
+            whole = grading.report()
+            why = ((check.id, check.verdict.facts.get("fault")) for check in whole.checks)
+            self.failed += [f"{task.id} {name} failed: {said}" for name, said in why if said]
+            report = whole if self.fresh else student_view.task_for_student(whole)
             self.found[at] = report
             if not self.fresh:
                 self.memory.keep_task(task, self.who, report)

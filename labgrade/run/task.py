@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from labgrade.answers import obtain
-from labgrade.answers.question import Question, about
+from labgrade.answers.question import Question, about, taken_by_others
 from labgrade.answers.reader.asks import ask_passages
 from labgrade.core.errors import FaultError
 from labgrade.core.points import hidden_points
@@ -390,9 +390,8 @@ class TaskGrading:
     def _question(self, name: str, subject: SubjectSpec | None, *, live_only: bool) -> Question:
         wanted = self.task.answers[name]
         model, limits = files_given(self._grader.oracle, wanted, subject, self.submission), self.task.limits
-        return Question(
-            wanted=wanted, submission=self.submission, subject=subject, model=model, live_only=live_only, limits=limits
-        )
+        found = Question(wanted=wanted, submission=self.submission, subject=subject, model=model, limits=limits)
+        return replace(found, live_only=live_only, taken=taken_by_others(self.task, name))
 
 
 def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:

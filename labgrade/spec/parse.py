@@ -96,10 +96,11 @@ def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
             for target, source in sources.items()
         },
         "varies": any(map(programs.of_subject, sources.values())) or bool(run.get("given")),
+        "given": tuple(run.get("given", ())),
         "reads": _read_form(data),
     }
     if "build" in run:
-        return BuildForm(program=run["program"], given=tuple(run.get("given", ())), **shared)
+        return BuildForm(program=run["program"], **shared)
     file, arguments = programs.parse_command(run["command"])
     return RunForm(file=file, arguments=arguments, **shared)
 

@@ -169,7 +169,7 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
                     entries[name] = entry
-    wrong = ((entry, slips.problem(entry, entries)) for entry in entries.values())
+    wrong = ((entry, slips.problem(entry, entries, kind)) for entry in entries.values())
     findings += (SpecFinding(Mark(str(entry.file), entry.line, 1), said) for entry, said in wrong if said)
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
 

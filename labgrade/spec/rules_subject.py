@@ -112,6 +112,10 @@ def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> Iterator[str]:
     """What is wrong with one of labgrade's own arguments where these are the subjects."""
+    if word not in ALL and word in _known(subjects):
+        lacking = "the task's own subject" if word not in _given_by(subjects[0]) else "each case"
+        yield f"'{word}' is not given by {lacking}: add it to its `arguments`, or its `config`"
+        return
     if word not in ALL:
         yield f"no argument is called '{word}'{offer(word, _known(subjects))}"
         return
@@ -128,8 +132,11 @@ def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> It
 
 def _is_own(word: str, subjects: list[dict[str, Any]]) -> bool:
     """Whether each subject has an argument of this name, or a config that holds it."""
-    own = [{**mapping(each.get("config")), **mapping(each.get("arguments"))} for each in subjects]
-    return word not in ALL and bool(own) and all(word in each for each in own)
+    return word not in ALL and bool(subjects) and all(word in _given_by(each) for each in subjects)
+
+
+def _given_by(subject: dict[str, Any]) -> dict[str, Any]:
+    return {**mapping(subject.get("config")), **mapping(subject.get("arguments"))}
 
 
 def _known(subjects: list[dict[str, Any]]) -> list[str]:
@@ -149,6 +156,10 @@ def _arguments(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> 
                 own = beside_the_spec(value)
                 if own is None or not (folder / own).is_file():
                     yield here, f"there is no file '{value}' beside the spec"
+            elif (
+                isinstance(value, str) and "." in value and beside_the_spec(f"./{value}") and (folder / value).is_file()
+            ):
+                yield here, f"'{value}' is a text here; the file beside the spec is './{value}'"
 
 
 def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:

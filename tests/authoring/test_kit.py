@@ -315,6 +315,48 @@ def test_a_value_that_may_be_handed_in_is_not_given_unless_the_task_says_so(own,
     assert not [line for line in lines_of(own) if line in everything(own / "kit")]
 
 
+SHIFTED = """
+id: shifted
+title: Shifted
+points: 2
+statement: Double the numbers of data.npy.
+subject: {config: {name: numbers}, arguments: {data: ./data.npy}}
+answers:
+  shifted: {type: {table_of: tensor}, call: "hw.py:shifted(data)"}
+checks:
+  - {id: shifted, points: 2, answer: shifted, checker: close, expected: {quantity: twice}}
+"""
+TWICE = """
+def twice(config, *, data: str) -> dict:
+    import numpy as np
+
+    return {"values": 2 * np.load(data)}
+"""
+
+
+def test_tensors_of_the_courses_own_quantity_are_written_out_with_the_data(own, capsys, monkeypatch):
+    import numpy as np
+
+    (own / "specs/lab/shifted.yaml").write_text(SHIFTED)
+    (own / "reference/twice.py").write_text(TWICE)
+    np.save(own / "specs/lab/data.npy", np.arange(6.0).reshape(2, 3))
+    assert main(["kit", "lab", "--out", "kit"]) == 0
+    assert "not in the kit" not in capsys.readouterr().out
+    assert (own / "kit/specs/lab/data.npy").is_file()
+    assert not (own / "kit/reference/twice.py").exists()
+    monkeypatch.chdir(own / "kit")
+    for factor, code in (("2", 0), ("3", 1)):
+        Path("hw.py").write_text(
+            f"import numpy as np\n\n\ndef shifted(data):\n    return {{'values': {factor} * np.load(data)}}\n"
+        )
+        assert main(["check", "--course", ".", "--task", "shifted"]) == code
+    monkeypatch.chdir(own)
+    np.save(own / "specs/lab/data.npy", np.zeros((200, 200)))
+    assert main(["kit", "lab", "--out", str(own / "other")]) == 0
+    assert "not in the kit: shifted shifted: what it expects is no plain value" in capsys.readouterr().out
+    assert (own / "other/specs/lab/data.npy").is_file()
+
+
 def test_what_needs_the_solution_is_left_to_staff_and_named(own, capsys):
     case = (
         "{id: more, points: 2, answer: total, checker: equal, expected: {quantity: own_size}, cases: [{input: [3, 1]}]}"

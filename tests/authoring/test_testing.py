@@ -239,9 +239,12 @@ def test_a_sample_that_comes_to_something_else_shows(course, capsys):
     expected = course / "submissions/half.expected.yaml"
     expected.write_text("double: {main: PARTIAL 3, 'others[dilated]': SKIPPED 0}\n")
     assert main(["test", "--no-mutants"]) == 0
+    assert "samples that come to what their files say: half\n" in capsys.readouterr().out
     expected.write_text("double: {main: CORRECT 6, 'others[dilated]': SKIPPED 0}\n")
     assert main(["test", "--no-mutants"]) == 1
-    assert "'half' is PARTIAL 3 at 'main', expected CORRECT 6" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "'half' is PARTIAL 3 at 'main', expected CORRECT 6" in said
+    assert "what their files say" not in said
 
 
 def test_a_sample_may_say_its_outcomes_alone_and_hears_which_it_leaves_out(course, capsys):

@@ -41,6 +41,8 @@ HANDED_IN = {
     "tie": (TIE, ANSWERS.format("0.001", "0.940", "e")),
     "none": (None, ANSWERS.format("0.01", "0.940", "e")),
     "odd": ("run,rate,seed,accuracy\n", ANSWERS.format("0.01", "0.940", "e")),
+    "loud": (RUNS, ANSWERS.format("0.01", "0.940", "E")),
+    "two": (f"{RUNS}E2,0.01,2,0.5\ne2,0.01,3,0.99\n", ANSWERS.format("0.01", "0.940", "E2")),
     "silent": (RUNS, "best: 0.01\n"),
 }
 
@@ -54,6 +56,12 @@ def graded(tmp_path_factory):
             files[f"submissions/{name}/runs.csv"] = runs
     with own_course.grading(own_course.write(tmp_path_factory.mktemp("course"), files)) as grade:
         yield {name: grade(name) for name in HANDED_IN}
+
+
+@pytest.mark.slow
+def test_a_row_may_be_named_in_another_case_unless_two_rows_differ_by_it(graded):
+    assert outcomes(graded["loud"])["name"] == "CORRECT"
+    assert outcomes(graded["two"])["name"] == "INCORRECT"
 
 
 def outcomes(found):

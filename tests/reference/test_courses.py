@@ -14,11 +14,41 @@ from torch.utils.flop_counter import FlopCounterMode
 from labgrade.spec import course
 from labgrade.spec.registry import Entry
 from labgrade.subjects.models import Subject
-from reference import accelerators, budgets, codebooks, integer_products, integers, pruning, roofs, sensitivity
+from reference import (
+    accelerators,
+    budgets,
+    codebook_slips,
+    codebooks,
+    integer_products,
+    integer_slips,
+    integers,
+    intensities,
+    layer_tables,
+    measurements,
+    pruning,
+    pruning_slips,
+    roofs,
+    sensitivity,
+    small_network_slips,
+)
 
 OWN = course.find(Path(__file__).parents[2])
 DATA = OWN.root / "specs/efficient"
-MODULES = (accelerators, codebooks, integer_products, integers, pruning, roofs, sensitivity)
+MODULES = (
+    accelerators,
+    codebook_slips,
+    codebooks,
+    integer_products,
+    integer_slips,
+    integers,
+    intensities,
+    layer_tables,
+    pruning,
+    pruning_slips,
+    roofs,
+    sensitivity,
+    small_network_slips,
+)
 LEAN = [{"steps": 1000003}, {"steps": 1000003, "width": 5}]
 
 
@@ -227,7 +257,7 @@ def test_a_budget_is_what_the_layers_say(tmp_path):
 
 def test_flops_by_layer_are_those_of_torchs_counter():
     subject = Subject(model="torchvision/alexnet", shape=(4, 3, 224, 224))
-    rows = roofs.intensity_by_layer(subject)
+    rows = intensities.intensity_by_layer(subject)
     counter = FlopCounterMode(display=False)
     module, given = subject.on_meta()
     with counter:
@@ -236,7 +266,7 @@ def test_flops_by_layer_are_those_of_torchs_counter():
     first = rows[0]
     assert first["bytes"] == 4 * (4 * 3 * 224 * 224 + 64 * 3 * 11 * 11 + 64 + 4 * 64 * 55 * 55)
     assert first["intensity"] == first["flops"] / first["bytes"]
-    kept = roofs.intensity_by_layer(subject, kept="weights")
+    kept = intensities.intensity_by_layer(subject, kept="weights")
     parameters = sum(each.numel() for each in module.parameters())
     assert sum(row["bytes"] for row in rows) - sum(row["bytes"] for row in kept) == 4 * parameters
 
@@ -261,7 +291,7 @@ def test_the_time_of_a_kernel_is_the_longest_of_its_times():
 )
 def test_what_no_measurement_can_be_is_said(tmp_path, row, said):
     (tmp_path / "m.csv").write_text(f"kernel,flops,bytes,seconds\n{row}\n")
-    found = roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+    found = measurements.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
     assert len(found) == len(said)
     assert all(part in each["says"] for part, each in zip(said, found, strict=True))
 
@@ -275,7 +305,7 @@ def test_what_no_measurement_can_be_is_said(tmp_path, row, said):
 def test_what_is_no_table_of_measurements_is_said(tmp_path, text, said):
     (tmp_path / "m.csv").write_text(text)
     with pytest.raises(ValueError, match=said):
-        roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+        measurements.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +321,7 @@ def test_what_is_no_table_of_measurements_is_said(tmp_path, text, said):
 )
 def test_a_rate_follows_from_what_stands_beside_it(tmp_path, rate, said):
     (tmp_path / "m.csv").write_text(f"kernel,flops,bytes,seconds,gflops\na,2e9,1e8,0.01,{rate}\n")
-    found = roofs.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
+    found = measurements.roofline_findings(tmp_path / "m.csv", peak=5e11, bandwidth=2e11)
     assert [part for part, each in zip(said, found, strict=True) if part not in each["says"]] == []
 
 
@@ -305,7 +335,7 @@ VGG16 = {
 
 
 def test_the_table_of_vgg_is_that_of_torchvisions_network():
-    rows = accelerators.convolution_table(VGG16)
+    rows = layer_tables.convolution_table(VGG16)
     assert sum(row["parameters"] for row in rows) == 138_357_544  # as torchvision publishes it
     module, given = Subject(model="torchvision/vgg16", shape=(1, 3, 224, 224)).on_meta()
     sizes = []

@@ -294,3 +294,20 @@ def test_the_labels_kept_back_are_those_of_the_nearest_strokes():
     assert len(train["x"]) + len(labels) == 5629
     far = torch.cdist(torch.tensor(test["x"]).float(), torch.tensor(train["x"]).float())
     assert (train["y"][far.argmin(1).numpy()] == labels).mean() > 0.98
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_sparsity_of_a_network_that_is_handed_in(tmp_path):
+    own = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 5))
+    with torch.no_grad():
+        own[0].weight[:2] = 0
+        own[3].weight[:, :4] = 0
+        own[3].bias.zero_()
+    torch.jit.script(own).save(tmp_path / "own.pt")
+    zeros, total = 2 * 27 + 5 * 4, 4 * 27 + 5 * 16
+    assert quantity("network_file_sparsity")(tmp_path / "own.pt") == zeros / total
+    rows = quantity("network_file_sparsity_of_layers")(tmp_path / "own.pt")
+    assert rows == [{"layer": "0", "sparsity": 0.5}, {"layer": "3", "sparsity": 0.25}]
+    torch.jit.script(nn.ReLU()).save(tmp_path / "none.pt")
+    with pytest.raises(ValueError, match="no weights"):
+        quantity("network_file_sparsity")(tmp_path / "none.pt")

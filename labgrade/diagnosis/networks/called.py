@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from labgrade.diagnosis.probe import Trial, Trials
 
+_VARIED, _MOST_VARIED = 3, 4  # networks with other arguments each, and so many of these
 _MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
 
 
@@ -56,7 +57,26 @@ def networks_for(trials: Trials) -> list[SmallNetwork]:
     waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
     if isinstance(trials.kind, TableOfType):  # by name, which has no room for a second run
         waiting = [each for each in waiting if each.words != AGAIN and "twice" not in str(each.subject.options)]
-    return waiting
+    return _with_arguments(trials, waiting)
+
+
+def _with_arguments(trials: Trials, waiting: list[SmallNetwork]) -> list[SmallNetwork]:
+    """The networks with the task's own arguments, and a few with those of its cases: a function gets all of them."""
+    about = trials.task.subject
+    if about is None or not about.arguments:
+        return waiting
+    found = [replace(each, subject=replace(each.subject, arguments=about.arguments)) for each in waiting]
+    cases = [
+        case.arguments for check in trials.task.checks if check.answer == trials.check.answer for case in check.cases
+    ]
+    others = [each for at, each in enumerate(cases) if each != about.arguments and each not in cases[:at]]
+    usual = sorted((each for each in found if not each.rare), key=lambda each: -each.rank)[:_VARIED]
+    for own in others[:_MOST_VARIED]:
+        changed = " and ".join(f"`{name}`" for name, value in own.items() if value != about.arguments.get(name))
+        found += [
+            replace(each, subject=replace(each.subject, arguments=own), words=f"another {changed}") for each in usual
+        ]
+    return found
 
 
 def further(trials: Trials) -> Iterator[SmallNetwork]:

@@ -28,13 +28,32 @@ def configs(task: Task) -> list[SmallNetwork]:
         _made(own, _with(dict(own.options), key, value), words=f"another `{key}`", rank=0)
         for key, value in _one_changed(own.options, others)
     ]
-    return [*found, *_all_changed(own, others, seed=0, count=_RICH)]
+    found += [
+        _made(own, options, words=f"{word} in another order", rank=0) for word, options in _reordered(own.options)
+    ]
+    found += [*_all_changed(own, others, seed=0, count=_RICH), *_cases_with_arguments(task)]
+    return list({_what(each.subject): each for each in reversed(found)}.values())[::-1]
 
 
 def more(task: Task) -> Iterator[SmallNetwork]:
     """Further configs, the same each time: one may tell hypotheses apart that agree on all others."""
     own, others = _known(task)
     yield from _all_changed(own, others, seed=1, count=_MORE)
+
+
+def _what(subject: SubjectSpec) -> str:
+    """What a subject is, whatever it is called: what differs in its name alone tells nothing more."""
+    options = [(key, repr(value)) for key, value in subject.options.items() if key != _LABEL]
+    return repr((sorted(options), sorted((key, repr(value)) for key, value in subject.arguments.items())))
+
+
+def _cases_with_arguments(task: Task) -> Iterator[SmallNetwork]:
+    """The task's cases in which a function gets other arguments, which no config says."""
+    assert task.subject is not None  # noqa: S101 - it is a config
+    own = task.subject.arguments
+    for case in (each for check in task.checks for each in check.cases if each.is_config):
+        if changed := " and ".join(f"`{name}`" for name, value in case.arguments.items() if value != own.get(name)):
+            yield _made(case, dict(case.options), words=f"another {changed}", rank=0)
 
 
 def _known(task: Task) -> tuple[SubjectSpec, list[Mapping[str, Any]]]:
@@ -59,6 +78,13 @@ def _one_changed(options: Mapping[str, Any], others: list[Mapping[str, Any]]) ->
         yield key, next(other[key] for other in others if key in other)
 
 
+def _reordered(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What stands in a mapping with its numbers turned round: it shows then whether the first or the largest counts."""
+    for key, value in options.items():
+        if isinstance(value, dict) and len({*map(repr, value.values())}) > 1:
+            yield f"the values of `{key}`", {**options, key: dict(zip(value, reversed(value.values()), strict=True))}
+
+
 def _another(key: str, value: float, options: Mapping[str, Any]) -> int | float:
     """Another number; of groups (`kv_heads` beside `heads`) a number that divides the other as before."""
     if not isinstance(value, int):
@@ -73,7 +99,7 @@ def _all_changed(own: SubjectSpec, others: list[Mapping[str, Any]], *, seed: int
     for at in range(count):
         options = {**own.options, **(chance.choice(others) if others else {})}
         for key, value in list(_leaves(options)):
-            _with(options, key, _drawn(key, value, chance, others))
+            _with(options, key, _drawn(key, value, chance, others, wide=at % 2 == 1))
         pairs = [(key, whole) for key in options for whole in options if key.endswith(f"_{whole}")]
         for key, whole in pairs:  # a number of groups divides what is in groups
             options[key] = chance.randint(1, 3)
@@ -81,13 +107,14 @@ def _all_changed(own: SubjectSpec, others: list[Mapping[str, Any]], *, seed: int
         yield _made(own, options, words="", rank=1 + at)
 
 
-def _drawn(key: str, value: Any, chance: random.Random, others: list[Mapping[str, Any]]) -> Any:
+def _drawn(key: str, value: Any, chance: random.Random, others: list[Mapping[str, Any]], *, wide: bool) -> Any:
     if isinstance(value, bool):
         return chance.choice((True, False))
     if isinstance(value, int):  # small beside large ones, as in what a task asks for
         return chance.randint(_LEAST, _MOST) if value >= _LEAST else value
     if isinstance(value, float):
-        return round(value * chance.uniform(0.3, 3), 3)
+        times = 10 ** chance.uniform(-1.5, 1.5) if wide else chance.uniform(0.3, 3)  # another one is the largest then
+        return round(value * times, 3) or value
     return chance.choice([value, *_seen(key, value, others)])
 
 

@@ -42,6 +42,14 @@ _RAW = (
     Word("dtype", kinds.DTYPE, "Of a `.bin` file: the type of its numbers, in little-endian order."),
     Word("shape", SHAPE, "Of a `.bin` file: the shape of the array in it, the last dimension running fastest."),
 )
+_GIVEN_TO_PROGRAMS = Word(
+    "given",
+    kinds.ARGUMENTS,
+    "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
+    "number an argument of its own, so that it comes last; or `config`, each name of it an argument of its "
+    "own, such as `layers=64,64,M`, and each of the task's own `arguments`, of a file its path: "
+    "`data=.given/x.csv`. A program that is given something answers `cases`.",
+)
 _NOTEBOOKS = Word(
     "notebooks",
     kinds.one_of("what is done with notebooks", ("accepted",)),
@@ -86,6 +94,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
     ),
     RunForm: (
         Word("command", TEXT, "`python` (or `python3`), a .py file, its arguments; without a shell.", required=True),
+        _GIVEN_TO_PROGRAMS,
         *_of_a_run("it runs"),
     ),
     BuildForm: (
@@ -101,13 +110,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "The name of what the build makes; where it makes one program alone, that is taken.",
             required=True,
         ),
-        Word(
-            "given",
-            kinds.ARGUMENTS,
-            "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
-            "number an argument of its own, so that it comes last; or `config`, each name of it an argument of its "
-            "own, such as `layers=64,64,M`. A program that is given something answers `cases`.",
-        ),
+        _GIVEN_TO_PROGRAMS,
         *_of_a_run("it is built and runs"),
     ),
 }

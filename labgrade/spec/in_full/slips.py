@@ -133,8 +133,10 @@ def of_expected(entry: Function, conventions: Mapping[str, Any]) -> dict[str, An
     return {"quantity": entry.name, **({"with": shared} if shared else {})}
 
 
-def problem(entry: Function, entries: Mapping[str, Function]) -> str:
-    """Why a slip can't be one of the quantities that it names; nothing where it can."""
+def problem(entry: Function, entries: Mapping[str, Function], kind: str) -> str:
+    """What is wrong with a function: as a slip of the quantities that it names, or with what a quantity takes."""
+    if kind == "quantity" and len(entry.takes) > 1:
+        return _not_by_name(entry)
     for name in entry.slip.of if entry.slip is not None else ():
         if name not in entries:
             return f"'{entry.name}' is called a slip of '{name}', which is no quantity"
@@ -148,3 +150,10 @@ def problem(entry: Function, entries: Mapping[str, Function]) -> str:
         if entry.takes[:1] != entries[name].takes[:1]:
             return f"'{entry.name}' is a slip of '{name}', so it is computed of the same: '{entries[name].takes[0]}'"
     return ""
+
+
+def _not_by_name(entry: Function) -> str:
+    """What a quantity takes has to be set by name."""
+    first, *others = entry.takes
+    written = f"def {entry.name}({', '.join((first, '*', *others, *entry.parameters))})"
+    return f"what '{entry.name}' takes behind '{first}' is set by name: put a * before it, `{written}`"
