@@ -236,6 +236,12 @@ TRAFFIC: Library = {
         change=_out(lambda _: True, READ),
         says="The activations that nodes read are left out. Each node reads its inputs from memory again.",
     ),
+    "reads_of_outputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.tensor.kind != "input", READ),
+        says="What one node puts out and another one reads counts only where it is written. The node behind reads it "
+        "from memory again.",
+    ),
     "other_inputs": Slip(
         of="left out",
         change=_out(lambda moved: moved.at > 0, READ, WEIGHT),

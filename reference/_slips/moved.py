@@ -79,7 +79,14 @@ def composition(
             if kind == READ:
                 read.add(id(each.tensor))
         return [
-            Part(row=row_of(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
+            Part(
+                row=row_of(each),
+                count=each.tensor.size,
+                source=each,
+                kind=kind,
+                counted=counted(kind, each),
+                thing=id(each.tensor),
+            )
             for kind, each in moved
         ]
 
