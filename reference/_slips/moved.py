@@ -35,14 +35,14 @@ class Moved:
     """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
 
     `again`: it was moved before; `reread`: it was read before. `ends`: it is an output of the graph. `known`: what
-    onnx's own inference finds. `declared`: the file says its shape.
+    onnx's own inference finds. `declared`: the file says its shape. `typed`: the file keeps it in a field of its type.
     """
 
-    __slots__ = ("again", "at", "declared", "ends", "known", "reread", "step", "tensor")
+    __slots__ = ("again", "at", "declared", "ends", "known", "reread", "step", "tensor", "typed")
 
     def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
-        self.again = self.reread = self.ends = self.declared = False
+        self.again = self.reread = self.ends = self.declared = self.typed = False
         self.known: Callable[[str], Mapping[str, int]]
 
     def inferred(self, how: str) -> int:
@@ -68,12 +68,14 @@ def composition(
         read: set[int] = set()
         graph = load(artifact).graph
         declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
+        typed = {each.name for each in graph.initializer if not (each.raw_data or each.external_data)}
         known = functools.cache(functools.partial(_inferred, artifact, input_shape))
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
             each.again, each.reread = id(each.tensor) in seen, id(each.tensor) in read
             each.declared = each.tensor.name in declared
             each.known = known
+            each.typed = each.tensor.name in typed
             if kind in (READ, WEIGHT, WRITTEN):
                 seen.add(id(each.tensor))
             if kind == READ:

@@ -23,20 +23,20 @@ class Found:
 
     tool: str
     how: str
-    value: int
+    value: int | float
     differs: Difference
     note: str = ""
 
 
 def numbers(found: Sequence[Found], asked: str) -> list[dict[str, Any]]:
     """Each number once, with what is said of it."""
-    by_value: dict[int, list[Found]] = {}
+    by_value: dict[int | float, list[Found]] = {}
     for each in found:
         by_value.setdefault(each.value, []).append(each)
     return [_of_value(value, some, asked) for value, some in by_value.items()]
 
 
-def _of_value(value: int, found: Sequence[Found], asked: str) -> dict[str, Any]:
+def _of_value(value: float, found: Sequence[Found], asked: str) -> dict[str, Any]:
     plain = [each for each in found if each.how not in _SCALED] or found
     if not value:  # in whatever unit
         plain = [replace(each, how="") for each in plain]

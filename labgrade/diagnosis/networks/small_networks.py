@@ -194,6 +194,8 @@ _FILES: tuple[tuple[str, str, Shape], ...] = (
     ("int8_float16", "tensors of int8 and float16", (1, 3, 10, 10)),
     ("int4", "weights of four bits", (2, 5)),
     ("int4_wide", "weights of four bits", (2, 7)),
+    ("typed_data", "weights in fields of their type (float_data)", (2, 6)),
+    ("typed_data_wide", "weights in fields of their type (float_data)", (2, 10)),
     ("split_in_two", "nodes of several outputs and a tensor of float16", (2, 8)),
     ("split_in_three", "nodes of several outputs and a tensor of float16", (2, 9)),
 )
