@@ -28,6 +28,7 @@ INFERRED: Mapping[str, tuple[str, int]] = {
     "one_after_batch": ("whole", 1),
     "one_sample": ("sample", 1),
 }
+_LARGEST = 1 << 20
 ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
 
 
@@ -68,7 +69,7 @@ def composition(
         read: set[int] = set()
         graph = load(artifact).graph
         declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
-        typed = {each.name for each in graph.initializer if not (each.raw_data or each.external_data)}
+        typed = _typed(artifact)
         known = functools.cache(functools.partial(_inferred, artifact, input_shape))
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
@@ -93,6 +94,16 @@ def composition(
         ]
 
     return Composition(library=library, make=make)
+
+
+def _typed(artifact: Path) -> frozenset[str]:
+    """The weights that a small file keeps in fields of their type. What exporters write large ones into is raw."""
+    if artifact.stat().st_size > _LARGEST:
+        return frozenset()
+    import onnx
+
+    held = onnx.load(artifact, load_external_data=False).graph.initializer
+    return frozenset(each.name for each in held if not (each.raw_data or each.external_data))
 
 
 def _inferred(artifact: Path, input_shape: Sequence[int] | None, how: str) -> Mapping[str, int]:
