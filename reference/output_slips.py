@@ -52,7 +52,7 @@ def activation_bytes_slips(
     return with_pairs(kept(wanted, make, subject, "outputs", modules, in_place), wanted)
 
 
-def torchscript_activation_bytes_slips(  # noqa: PLR0913 - the conventions
+def torchscript_activation_bytes_slips(
     subject: CountedSubject,
     *,
     of: Literal["leaf_modules"] = "leaf_modules",

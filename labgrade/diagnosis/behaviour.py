@@ -50,8 +50,8 @@ class Hypothesis:
 class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
-    `but`: the words of the `others`, networks on which the function is wrong in another way; `spared`: of those on which
-    it is right all the same. `alike`: hypotheses of
+    `but`: the words of the `others`, networks on which the function is wrong in another way; `spared`: of those on
+    which it is right all the same. `alike`: hypotheses of
     other words that come to the same wherever that was tried. `same`: those of the same words, or beside a
     misconception, of which another may give the value of the task's own subject.
     """

@@ -254,7 +254,9 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if found.holds is None or not (found.but or found.spared):
         return seen
     # What it does on the networks that have nothing of what is wrong here.
-    return replace(seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but, spared=found.spared)
+    return replace(
+        seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but, spared=found.spared
+    )
 
 
 def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:

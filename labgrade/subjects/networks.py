@@ -161,7 +161,8 @@ def micro(name: str) -> torch.nn.Module:
 
     `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another. In `micro/tied` two
     linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer. In
-    `micro/same_padding` layers are of classes derived from torch's. The dilated convolution of `micro/scales` has two names and runs on two sizes; in `micro/unordered` layers run in
+    `micro/same_padding` layers are of classes derived from torch's. The dilated convolution of `micro/scales`
+    has two names and runs on two sizes; in `micro/unordered` layers run in
     another order than they are defined in, a linear one on images and a transposed convolution among them.
     """
     import torch

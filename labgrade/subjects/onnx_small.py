@@ -289,7 +289,8 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     **{
         each.__name__: each
         for each in (
-            dynamic_batch, shape_chain, shape_chain_wide, int8_float16, int4, int4_wide, typed_data, typed_data_wide, external_data, lenet, pools,
+            dynamic_batch, shape_chain, shape_chain_wide, int8_float16, int4, int4_wide, external_data, lenet, pools,
+            typed_data, typed_data_wide,
             batch_skip, narrow_skip, two_branches, split_in_two, split_in_three, open_image, mixed_types, squared,
         )
     },

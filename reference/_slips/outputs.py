@@ -41,9 +41,7 @@ class PutOut:
         self.elements = sum(map(math.prod, shapes))
 
 
-def composition(
-    subject: CountedSubject, counts: Callable[[Call], bool], library: Library | None = None
-) -> Composition:
+def composition(subject: CountedSubject, counts: Callable[[Call], bool], library: Library | None = None) -> Composition:
     """What the modules of a subject put out, of which those count that `counts` says, and what slips make of it."""
 
     def make(_: object) -> list[Part]:
@@ -71,7 +69,7 @@ def _parts(subject: CountedSubject, trace: Trace, counts: Callable[[Call], bool]
             read = PutOut(call, call.inputs, trace.batch)
             yield Part(row=call.name, count=4 * read.elements, source=read, kind=READ, counted=False)
     first = trace.calls[0]
-    given = [each for each in inputs(subject.on_meta()[1])]
+    given = list(inputs(subject.on_meta()[1]))
     whole = PutOut(first, [tuple(each.shape) for each in given], trace.batch)
     yield Part(row="", count=sum(each.nbytes for each in given), source=whole, kind=GIVEN, counted=False)
     held = PutOut(first, (), 1)

@@ -80,36 +80,35 @@ def _opcounter_products(function: Function) -> Iterator[Piece]:
 
 def onnx_tool(net: Net) -> Iterator[Piece]:
     """By onnx_tool 1.0.1: transposed by output, biases, and what each element takes of a processor."""
-    elements = {"relu": 1, "hardswish": 5, "sigmoid": _EXPONENTIAL, "silu": _EXPONENTIAL + 1, "group_norm": 9}
-    elements |= {"gelu": 7, "tanh": 76, "softmax": _EXPONENTIAL + _DIVISION, "batch_norm": 31, "mean": 0}
     for call in net.calls:
         if isinstance(call.module, RECURRENT):
             yield Piece(name_of(call), recurrent.onnx_tool(call), recurrent.BY_FORMULA)
     for function, folded in _nodes(net, also=_OF_ONNX_TOOL):
-        name, out = function.name.rstrip("_"), _out(function)
         if folded or isinstance(function.call.module, RECURRENT):
             continue
         if function.macs:
             for each in function.operations:
                 yield _onnx_tool_product(function, each)
                 yield Piece(BIASES, each.bias or (each.output_elements if _has_folded(net, function) else 0))
-        elif name.startswith("adaptive_avg_pool"):
-            one = size(_shape(function)[2:]) == 1  # else it becomes an AveragePool
-            yield Piece(POOLING, size(function.args[0]) + (_DIVISION * out if one else 0))
-        elif name.startswith("max_pool"):
-            kernel = function.args[1]
-            n = int(name[-2])
-            yield Piece(POOLING, out * (size(kernel) if isinstance(kernel, tuple) else kernel**n))
-        elif name == "interpolate":
-            yield Piece(UPSAMPLING, out * {"nearest": 1, "bilinear": 4}[function.options["mode"]])
-        elif name in ("add", "mul"):
-            yield Piece(ELEMENTWISE, out)
-        elif name == "mean":
-            yield Piece(name_of_function(function), size(function.args[0]))
-        elif name == "layer_norm":
-            yield Piece(name_of_function(function), 7 * out + _ROW_OF_NORM * out // _shape(function)[-1])
         else:
-            yield Piece(name_of_function(function), elements.get(name, 0) * out)
+            yield _onnx_tool_elements(function, function.name.rstrip("_"), _out(function))
+
+
+def _onnx_tool_elements(function: Function, name: str, out: int) -> Piece:
+    given = size(function.args[0])
+    if name.startswith("adaptive_avg_pool"):
+        one = size(_shape(function)[2:]) == 1  # else it becomes an AveragePool
+        return Piece(POOLING, given + (_DIVISION * out if one else 0))
+    if name.startswith("max_pool"):
+        kernel, n = function.args[1], int(name[-2])
+        return Piece(POOLING, out * (size(kernel) if isinstance(kernel, tuple) else kernel**n))
+    if name == "interpolate":
+        return Piece(UPSAMPLING, out * {"nearest": 1, "bilinear": 4}[function.options["mode"]])
+    if name in ("add", "mul"):
+        return Piece(ELEMENTWISE, out)
+    if name == "layer_norm":
+        return Piece(name_of_function(function), 7 * out + _ROW_OF_NORM * out // _shape(function)[-1])
+    return Piece(name_of_function(function), given if name == "mean" else _OF_ELEMENTS.get(name, 0) * out)
 
 
 def _onnx_tool_product(function: Function, each: CountedOperation) -> Piece:
@@ -118,6 +117,17 @@ def _onnx_tool_product(function: Function, each: CountedOperation) -> Piece:
     return Piece(product_name(function, each), each.macs)
 
 
+_OF_ELEMENTS = {
+    "relu": 1,
+    "hardswish": 5,
+    "sigmoid": _EXPONENTIAL,
+    "silu": _EXPONENTIAL + 1,
+    "group_norm": 9,
+    "gelu": 7,
+    "tanh": 76,
+    "softmax": _EXPONENTIAL + _DIVISION,
+    "batch_norm": 31,
+}
 _ROW_OF_NORM = 29  # a sum, a root and a division for each row that is normalised
 _OF_ONNX_TOOL = frozenset({"mean", "layer_norm", "gelu", "tanh", "softmax", "embedding"})
 _METHODS = frozenset({"mean", "mul", "softmax"})

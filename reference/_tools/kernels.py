@@ -112,10 +112,15 @@ def profiler(net: Net) -> Iterator[Piece]:
         if name == "multi_head_attention_forward" and not runs_at_once(function.call):
             yield Piece("the scaling of queries", size(first) if function.options.get("need_weights", True) else 0)
     for call in net.calls:
-        if isinstance(call.module, nn.GRU):
-            yield from _profiled_gru(call, call.module)
-        elif isinstance(call.module, RECURRENT):
-            yield _profiled_lstm(call)
+        if isinstance(call.module, RECURRENT):
+            yield from _profiled_recurrent(call)
+
+
+def _profiled_recurrent(call: Call) -> Iterator[Piece]:
+    if isinstance(call.module, nn.GRU):
+        yield from _profiled_gru(call, call.module)
+    else:
+        yield _profiled_lstm(call)
 
 
 def _profiled_gru(call: Call, module: Any) -> Iterator[Piece]:

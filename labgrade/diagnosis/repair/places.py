@@ -17,7 +17,8 @@ _CONDITIONS = (*_FIXED, "pass")
 class Edit:
     """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`.
 
-    `kind`: what several edits do alike, each in its own place. `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed;
+    `kind`: what several edits do alike, each in its own place.
+    `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed;
     `whole`: from where to where a student reads of it, where that is more; `less`: it takes something away alone.
     """
 
@@ -86,7 +87,7 @@ class Places:
         was, becomes = apart(self._source[start:end], text)
         self._add((start, end), text, rank, (was, becomes if said is None else said), kind=kind)
 
-    def _add(  # noqa: PLR0913 - what an edit is made of
+    def _add(
         self,
         span: tuple[int, int],
         text: str,
