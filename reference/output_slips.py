@@ -55,7 +55,7 @@ def activation_bytes_slips(
 def torchscript_activation_bytes_slips(
     subject: CountedSubject,
     *,
-    of: Literal["leaf_modules"] = "leaf_modules",
+    of: str = "leaf_modules",
     dropout: bool = True,
     most: int = 1,
     among: Names = None,
