@@ -98,8 +98,9 @@ class Diagnosis:
 
     `causes` are the names of the slips that it follows on all of them, `says` a sentence for each that makes the answer
     wrong: cause and remedy; those `elsewhere` make it wrong for other networks. `convention` is what it counts
-    otherwise, and may; `but` are the networks on which it does something else besides, which are not among those
-    `tried`. Without a cause: with which peculiarities of a network it is
+    otherwise, and may; `but` are the networks on which it is wrong in another way, and those `spared` the ones on which
+    it is right all the same; neither are among those `tried`. Without a cause: with which peculiarities of a network it
+    is
     right (`right_on`), and with which it is wrong (`wrong_on`).
 
     For staff alone: hypotheses that were `refuted`, and those that fit (`fits`) where nothing says which of them holds.
@@ -111,6 +112,7 @@ class Diagnosis:
     elsewhere: tuple[str, ...] = ()
     convention: str = ""
     but: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
     right_on: tuple[str, ...] = ()
     wrong_on: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()

@@ -108,4 +108,4 @@ def _printed(subject: CountedSubject, name: str) -> int | None:
     """What a tool prints in MACs, called with a batch as it is."""
     tools = [tool for tool in table.TOOLS if tool.name == name and tool.unit == table.MACS]
     found = table.counted(tools[-1], analyse(subject), partial(analyse, subject, batch=1))
-    return found.total if found is not None else None
+    return int(found.total) if found is not None else None

@@ -107,8 +107,9 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
                 continue
             value = made.total * scale
             in_macs = (asked, unit, scale) == _MACS_FOR_FLOPS and not made.single
-            if (differs or in_macs) and value != wanted and value.denominator == 1:
-                found.append(Found(tool=tool.name, how=how, value=int(value), differs=differs, note=made.note))
+            if (differs or in_macs) and value != wanted and (value.denominator == 1 or tool.fraction):
+                printed = int(value) if value.denominator == 1 else float(value)
+                found.append(Found(tool=tool.name, how=how, value=printed, differs=differs, note=made.note))
     return numbers(found, asked)
 
 

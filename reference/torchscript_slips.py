@@ -148,6 +148,24 @@ def torchscript_flops(subject: CountedSubject) -> int:
     return 2 * torchscript_macs(subject)
 
 
+def torchscript_macs_in_int(subject: CountedSubject, *, each: bool = False) -> int | None:
+    """The MACs as a C++ `int` of 32 bits holds them, the sum or (`each`) those of every layer; None where they fit.
+
+    Slip of: torchscript_macs
+    Hint: A number is larger than an int holds, which ends at 2,147,483,647. Count in int64_t, the number of each layer
+    as well as the sum.
+    Credit: 0.6
+    Also with: [{"each": true}]
+    """
+    ran = [operators.macs(one) for one in traced(subject).operators]
+    made = sum(map(_as_int, ran)) if each else _as_int(sum(ran))
+    return made if made != sum(ran) else None
+
+
+def _as_int(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
 def torchscript_macs_square_kernels(subject: CountedSubject, *, side: Literal["height", "width"] = "height") -> int:
     """The MACs if every kernel were a square of one of its sides.
 

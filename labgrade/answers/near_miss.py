@@ -30,6 +30,7 @@ _LISTED = 6
 _REACH = 200
 _LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")
 _ON_LINE = re.compile(r"^the words '.*?' (?=stand on line)")
+_OPPOSITE = frozenset({"non", "not", "no", "un", "without"})
 _COMMA = re.compile(r"\d+,\d+(?![\d,])")
 _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
@@ -141,9 +142,17 @@ def _plain(name: str) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether no word stands for another: `total_parameters` is not a mistyped `trainable_parameters`."""
+    """Whether no word stands for another: `total_parameters` is not a mistyped `trainable_parameters`.
+
+    Nor is it one of `non_trainable_parameters`, which has words of its own, and one that says the opposite.
+    """
     words, others = one.split("_"), other.split("_")
-    return len(words) != len(others) or all(map(did_you_mean, words, ([each] for each in others)))
+    if len(words) == len(others):
+        return all(map(did_you_mean, words, ([each] for each in others)))
+    fewer, more = sorted((words, others), key=len)
+    added = [each for each in more if not did_you_mean(each, fewer)]
+    known = all(did_you_mean(each, more) for each in fewer)
+    return "".join(words) == "".join(others) or (known and _OPPOSITE.isdisjoint(added))
 
 
 def _entry(form: EntryForm, submission: Submission) -> Note | None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "Conv2d": ("in_channels", "out_channels", "kernel_size"),
     "Linear": ("in_features", "out_features"),
+    "OwnConv2d": ("in_channels", "out_channels", "kernel_size"),
+    "OwnLinear": ("in_features", "out_features"),
     "MaxPool2d": ("kernel_size", "stride"),
     "AvgPool2d": ("kernel_size", "stride"),
     "BatchNorm2d": ("num_features",),

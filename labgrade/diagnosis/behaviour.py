@@ -19,7 +19,7 @@ from labgrade.diagnosis.networks.called import Called, further
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from labgrade.core.task import Alternative, Plain, SubjectSpec
     from labgrade.diagnosis.networks.small_networks import SmallNetwork
@@ -50,7 +50,8 @@ class Hypothesis:
 class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
-    `but`: the words of the `others`, networks on which the function does something else besides. `alike`: hypotheses of
+    `but`: the words of the `others`, networks on which the function is wrong in another way; `spared`: of those on
+    which it is right all the same. `alike`: hypotheses of
     other words that come to the same wherever that was tried. `same`: those of the same words, or beside a
     misconception, of which another may give the value of the task's own subject.
     """
@@ -58,6 +59,7 @@ class Behaviour:
     called: Sequence[Called]
     holds: Hypothesis | None = None
     but: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
     others: Sequence[Called] = ()
     alike: Sequence[Hypothesis] = ()
     same: Sequence[Hypothesis] = ()
@@ -105,11 +107,16 @@ def explore(trials: Trials, called: Sequence[Called]) -> Behaviour:
             best = there
             there.others = [each for each in called if each.network.rare > rare]
             not_so = [each for each in there.others if not _gives(trials, there.holds, each)]
-            there.but = tuple(dict.fromkeys(each.network.words for each in not_so if each.network.words))
+            there.but = _words(each for each in not_so if not each.right)
+            there.spared = tuple(words for words in _words(not_so) if words not in there.but)
         # A third slip may fit by chance nodes that a function does not look into: fewer that hold elsewhere are surer.
         if len(there.holds.slips) < _MOST_SLIPS or all(each.network.rare < rare for each in some):
             break
     return best or found
+
+
+def _words(called: Iterable[Called]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.network.words for each in called if each.network.words))
 
 
 def _gives(trials: Trials, holds: Hypothesis, called: Called) -> bool:

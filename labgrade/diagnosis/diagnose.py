@@ -255,10 +255,12 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if not right_on or not wrong_on:
         return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
     seen = Diagnosis(tried=tried + len(found.others), right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
-    if found.holds is None or not found.but:
+    if found.holds is None or not (found.but or found.spared):
         return seen
     # What it does on the networks that have nothing of what is wrong here.
-    return replace(seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but)
+    return replace(
+        seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but, spared=found.spared
+    )
 
 
 def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:
@@ -277,6 +279,7 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
         elsewhere=tuple(says[name] for name in holds.slips if name not in here),
         convention=holds.base.says,
         but=found.but,
+        spared=found.spared,
         tried=len(found.called),
         refuted=tuple(found.refuted),
     )

@@ -14,6 +14,7 @@ from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
+from labgrade.diagnosis.whole_rows import exchanged
 from labgrade.judging.judge import either
 from labgrade.values import Number, Table
 
@@ -60,6 +61,8 @@ def by_itself(
     """
     if not unexplained(verdict) or item.check.measured:
         return verdict
+    if isinstance(value, Table) and (said := _of_columns(value, item, means())):
+        return replace(verdict, facts={**verdict.facts, "explained": said}, hint="" if item.check.hidden else said)
     refuted = diagnoser is not None and diagnoser.refutes(item)
     if refuted and isinstance(value, Number):
         return verdict
@@ -68,6 +71,14 @@ def by_itself(
         verdict = with_slip(verdict, value, item, made, bases, rows_alone=True)
         return verdict if refuted else with_explanation(verdict, value, item, made.oracle, quantities)
     return with_cause(verdict, value, item, made, bases, quantities)
+
+
+def _of_columns(value: Table, item: Item, means: Means) -> str:
+    try:
+        expected = means.expect(item.check.expected) if item.check.expected is not None else None
+    except FaultError:
+        return ""
+    return exchanged(value, expected) if isinstance(expected, Table) else ""
 
 
 def with_cause(

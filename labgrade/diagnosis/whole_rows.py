@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from labgrade.diagnosis.probe import Trial
@@ -53,19 +53,77 @@ def of_tensors(given: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     """That all tensors are right, in their order, and only their names are not; nothing where it is not so."""
     import numpy as np
 
+    def same(one: Any, other: Any) -> bool:
+        return one.shape == other.shape and np.allclose(one, other, rtol=1e-3, atol=1e-4)
+
     arrays = [*given.values(), *expected.values()]
-    if len(given) != len(expected) or len(given) < _FEWEST or given.keys() & expected.keys():
+    if len(given) != len(expected) or len(given) < _FEWEST:
         return ""
     if not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in arrays):
         return ""
-    pairs = list(zip(given.values(), expected.values(), strict=True))
-    if not all(one.shape == other.shape and np.allclose(one, other, rtol=1e-3, atol=1e-4) for one, other in pairs):
+    if given.keys() == expected.keys():
+        return _of_each_others_names(given, expected, same)
+    pairs = zip(given.values(), expected.values(), strict=True)
+    if given.keys() & expected.keys() or not all(same(*each) for each in pairs):
         return ""
     wrong, right = next(iter(given)), next(iter(expected))
     return (
         f"The {len(given)} tensors are right, in the order of the calls, but they bear other names: what belongs to "
         f"'{right}' stands under '{wrong}'. {_WHOLE}"
     )
+
+
+def _of_each_others_names(
+    given: Mapping[str, Any], expected: Mapping[str, Any], same: Callable[[Any, Any], bool]
+) -> str:
+    """That each tensor is right, and stands under the name of another one."""
+    left = {name: value for name, value in expected.items() if not same(given[name], value)}
+    moved: dict[str, str] = {}
+    for name in left:
+        right = next((other for other in left if other not in moved and same(given[name], left[other])), None)
+        if right is None:
+            return ""
+        moved[right] = name
+    if not moved:
+        return ""
+    right, wrong = next(iter(moved.items()))
+    return (
+        f"The tensors are right, but {len(moved)} of them stand under each other's names: what belongs to '{right}' "
+        f"stands under '{wrong}'. Outputs come in the order of the calls, which need not be the order of "
+        "named_modules(): keep each under its own name in the hook."
+    )
+
+
+def exchanged(given: Table, expected: Table) -> str:
+    """That all numbers are right but those of two columns, which stand in each other's; nothing where it is not so."""
+    rows = {row.name: row for row in given.rows}
+    pairs = [
+        (next((rows[name] for name in (row.name, *row.also_named) if name in rows), None), row)
+        for row in expected.rows
+        if not row.optional
+    ]
+    columns = dict.fromkeys(column for row in expected.rows for column in row.cells)
+    if len(pairs) < _FEWEST:
+        return ""
+    for one, other in combinations(columns, 2):
+        ways = {one: other, other: one}
+        there = [(row, right) for row, right in pairs if row is not None]
+        swapped = len(there) == len(pairs) and all(_agree(*each, ways) for each in there)
+        if swapped and not any(_agree(*each, {}) for each in there):
+            return f"What belongs to the column '{other}' stands under '{one}', and the other way round: exchange them."
+    return ""
+
+
+def _agree(row: Row, right: Row, ways: Mapping[str, str]) -> bool:
+    """Whether the numbers of a row are the right ones, of some columns those of another."""
+    for column in right.cells:
+        got, wanted = row.cells.get(column), right.cells.get(ways.get(column, column))
+        if not isinstance(got, Number) or not isinstance(wanted, Number):
+            if column in ways:
+                return False
+        elif abs(got.value - wanted.value) > got.half_unit:
+            return False
+    return True
 
 
 def _of_names(tables: _Tables) -> tuple[str, str] | None:

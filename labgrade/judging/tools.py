@@ -103,12 +103,12 @@ def _given(call: QuantityCall, item: Item, oracle: Oracle) -> Iterator[Mapping[s
     yield from found if isinstance(found, list) else ()
 
 
-def _fits(value: Number, given: int) -> bool:
+def _fits(value: Number, given: float) -> bool:
     if not given:
         return not value.value and not value.half_unit
     if (value.digits is not None and value.digits < _FEWEST_DIGITS) or given < 10 ** (_FEWEST_DIGITS - 1):
         return False
-    return abs(value.value - given) <= value.half_unit
+    return abs(value.value - Fraction(repr(given))) <= value.half_unit
 
 
 def _said(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:

@@ -142,10 +142,13 @@ def diagnosed(found: Diagnosis) -> str:
         if found.but:
             seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
+        if found.spared:
+            seen += f" On those with {_listed(found.spared)} it is right all the same."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong_on:
         right = _few(found.right_on) if found.right_on else "none of these"
-        told = f" On those without {_listed(found.but)} it does this: {_numbered(found.elsewhere)}" if found.but else ""
+        apart = _listed([*found.but, *found.spared])
+        told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
         wrong = _few(found.wrong_on)
         small = "small networks" if found.on == "networks" else found.on
         return f"On {found.tried} {small}, your function is right for {right}; wrong for {wrong}.{told}"

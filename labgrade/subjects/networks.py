@@ -35,6 +35,7 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
 }
 _ATTENTION, _TIED = "micro/attention", "micro/tied"
 _SCALES, _UNORDERED = "micro/scales", "micro/unordered"
+_DERIVED = "micro/same_padding"  # of classes derived from torch's
 _NORM = "micro/wide_norm"  # whose buffers are no weights
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
@@ -105,6 +106,12 @@ OWN: Mapping[str, str] = {
         x = self.one(x * self.scale).relu()
         return self.classes(self.other(self.other(x)).mean(1))
 """,
+    "OwnConv2d": """class OwnConv2d(nn.Conv2d):
+    pass
+""",
+    "OwnLinear": """class OwnLinear(nn.Linear):
+    pass
+""",
     "Scales": """class Scales(nn.Module):
     def __init__(self, features, options):
         super().__init__()
@@ -153,8 +160,9 @@ def micro(name: str) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary.
 
     `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another. In `micro/tied` two
-    linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer. The
-    dilated convolution of `micro/scales` has two names and runs on two sizes; in `micro/unordered` layers run in
+    linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer. In
+    `micro/same_padding` layers are of classes derived from torch's. The dilated convolution of `micro/scales`
+    has two names and runs on two sizes; in `micro/unordered` layers run in
     another order than they are defined in, a linear one on images and a transposed convolution among them.
     """
     import torch
@@ -172,9 +180,10 @@ def micro(name: str) -> torch.nn.Module:
         return own
     wide = name.startswith(_WIDE)
     first, second = (256, 384) if wide else (8, 12)
-    head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)
+    conv, linear = (_own("OwnConv2d"), _own("OwnLinear")) if name == _DERIVED else (nn.Conv2d, nn.Linear)
+    head, body = nn.Conv2d(3, first, **MICRO[name]), conv(first, second, 3, groups=4)
     norm = [nn.BatchNorm2d(first)] if name == _NORM else []
-    tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * second, 10)
+    tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), linear(16 * second, 10)
     return nn.Sequential(head, *norm, nn.ReLU(inplace=True), body, *tail)
 
 

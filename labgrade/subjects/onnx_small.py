@@ -112,6 +112,30 @@ def _four_bits(features: int) -> onnx.ModelProto:
     return graph.model(21)
 
 
+def typed_data() -> onnx.ModelProto:
+    """Weights in fields of their type (float_data, int64_data), and not as raw bytes."""
+    return _typed(6, 3)
+
+
+def typed_data_wide() -> onnx.ModelProto:
+    """The same with more of them, some of which are raw."""
+    return _typed(10, 4)
+
+
+def _typed(features: int, results: int) -> onnx.ModelProto:
+    from onnx import TensorProto, helper
+
+    graph = SmallGraph([("x", [2, features])], [("y", [2, results])])
+    wide = graph.drawn(features, features).flatten()
+    graph.initializers.append(helper.make_tensor("w", TensorProto.FLOAT, [features, features], wide))
+    graph.initializers.append(helper.make_tensor("wanted", TensorProto.INT64, [2], [2, features]))
+    graph.add("MatMul", ["x", "w"], "m")
+    graph.add("Relu", ["m"], "r")
+    graph.add("Reshape", ["r", "wanted"], "f")
+    graph.gemm("f", "y", features, results)
+    return graph.model(17)
+
+
 def external_data() -> onnx.ModelProto:
     """The larger weights lie in a file beside the model."""
     import numpy as np
@@ -266,6 +290,7 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
         each.__name__: each
         for each in (
             dynamic_batch, shape_chain, shape_chain_wide, int8_float16, int4, int4_wide, external_data, lenet, pools,
+            typed_data, typed_data_wide,
             batch_skip, narrow_skip, two_branches, split_in_two, split_in_three, open_image, mixed_types, squared,
         )
     },

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
 
-from .compose import Library, Slip, also, times
+from .compose import Factors, Library, Part, Slip, also, ratio, times
 from .counts import LIBRARY
 from .left_out import is_pointwise
-from .operations import NORM, NORM_AS_CONV, last_of_rows
+from .operations import NORM, NORM_AS_CONV, POOL_IN, POOL_OUT, WINDOWS, last_of_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _pools_by(kind: str, parts: Sequence[Part]) -> Factors:
+    """Count pools by another kind of parts, where they are asked for."""
+    rows = {part.row for part in parts if part.kind == POOL_IN and part.counted}
+    if not rows:
+        message = "pools are not asked for"
+        raise ValueError(message)
+    return [int(part.kind == kind and part.row in rows) - int(part.kind == POOL_IN and part.counted) for part in parts]
+
 
 BY_TYPE: Library = {
     **LIBRARY,
@@ -42,6 +57,23 @@ BY_TYPE: Library = {
         change=times(lambda _: 2, (NORM,)),
         says="Batch norm counts four for each input element. The task has two: a product and a sum.",
     ),
+    "norm_channels": Slip(
+        of="norm",
+        change=times(lambda o: ratio(o.input_shape[1:2], [o.norm_inputs]) if o.norm_inputs else 1, (NORM,)),
+        says="Batch norm counts two for each channel. It computes two for each input element: every pixel of every "
+        "image.",
+    ),
+    **{
+        f"pools_{name}": Slip(
+            of="which",
+            change=partial(_pools_by, kind),
+            says=f"Pools count {words}. The task has one for each input element.",
+        )
+        for name, kind, words in (
+            ("by_windows", WINDOWS, "the elements of the window for each output element"),
+            ("by_output", POOL_OUT, "one for each output element"),
+        )
+    },
     "names_for_types": Slip(
         of="row",
         change=lambda parts: [part.source.call.name.rpartition(".")[2] for part in parts],

@@ -33,6 +33,7 @@ class Part:
     """One summand. `row`: the row of a table that it belongs to; `source`: what it was made of, for slips to look at.
 
     A part that is not `counted` is what somebody may count all the same: a bias, a buffer, an operation of a pool.
+    `thing`: what is counted, where several parts are of the same.
     """
 
     row: str
@@ -40,6 +41,7 @@ class Part:
     source: Any
     kind: str = ""
     counted: bool = True
+    thing: int | None = None
 
 
 Parts: TypeAlias = Sequence[Part]
@@ -142,8 +144,20 @@ class Composition:
                 total = sum(self.rows(names).values())
             except ValueError:
                 continue
-            if bounds is None or bounds[0] <= total <= bounds[1]:
+            if bounds is None or (bounds[0] <= total <= bounds[1] and not self._contradict(names)):
                 yield names, total
+
+    def _contradict(self, names: Names) -> bool:
+        """Whether one slip counts things once more, of which another one leaves out all that is counted anyway.
+
+        Then each is counted as often as it should be, and the sentences of both say something else.
+        """
+        adding = [name for name in names if self.library[name].of == EXTRA]
+        if not adding or len(names) == 1:
+            return False
+        found = self.found(tuple(name for name in names if self.library[name].of == SIZE))
+        others = [name for name in names if self.library[name].of not in (SIZE, ROW, *ADDING)]
+        return any(found.makes_up_for(other, added) for added in adding for other in others)
 
     def tables(self, wanted: WantedProducts) -> Iterator[tuple[Names, dict[str, int | float]]]:
         """Each hypothesis with its rows, those of nothing left out."""
@@ -234,6 +248,17 @@ class _SlippedParts:
             if weight:
                 rows[part.row] = rows.get(part.row, 0) + part.count * weight
         return rows
+
+    def makes_up_for(self, name: str, adding: str) -> bool:
+        """Whether a slip leaves out whatever counts anyway of the things that another one adds, and they do count."""
+        added, factors = self.said(adding) or (), self.said(name) or ()
+        things = {part.thing for part, more in zip(self.parts, added, strict=False) if more and not part.counted}
+        anyway = [
+            factor
+            for part, factor in zip(self.parts, factors, strict=False)
+            if part.counted and part.thing in things and part.thing is not None
+        ]
+        return bool(anyway) and not any(anyway)
 
     def near(self, bounds: tuple[Fraction, Fraction], most: int) -> Iterator[Names]:
         """The products of at most so many slips whose value is about between the bounds, in floating point."""

@@ -114,6 +114,17 @@ LIBRARY: Library = {
         says="Parameters of one dimension are left out: biases, and the weights of batch and layer norm. They are "
         "parameters, too: sum over parameters().",
     ),
+    "matrices": Slip(
+        of="left out",
+        change=without(lambda held: held.tensor.dim() == 2, PARAMETERS),  # noqa: PLR2004 - of a linear layer
+        says="Parameters of two dimensions are left out: the weights of linear layers. They are parameters, too.",
+    ),
+    "kernels_alone": Slip(
+        of="left out",
+        change=without(lambda held: held.tensor.dim() < 3, PARAMETERS),  # noqa: PLR2004 - a kernel has more
+        says="Only the kernels of convolutions are counted. Biases and the weights of other layers are parameters, "
+        "too.",
+    ),
     "norms": Slip(
         of="left out",
         change=without(lambda held: isinstance(held.module, NORMS), PARAMETERS),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from torch import nn
+
 from .compose import Library, Slip, first_left_out, last_left_out, without
 from .operations import BOTH, MULTIPLYING, equal_once, first_calls, is_conv, is_layer, is_linear, kernel, last_of_types
 
@@ -21,11 +23,25 @@ def is_pointwise(o: CountedOperation) -> bool:
 
 def _other_layers(parts: Sequence[Part]) -> Factors:
     """Leave out what is not of the two classes that everybody knows, where some of it is a layer all the same."""
-    known = ("Conv2d", "Linear")
-    if not any(part.counted and part.source.call.type in set(MULTIPLYING) - {*known} for part in parts):
+    known = (nn.Conv2d, nn.Linear)
+    others = set(MULTIPLYING) - {each.__name__ for each in known}
+    if not any(part.counted and part.source.call.type in others for part in parts):
         message = "what is not of these classes is no layer"
         raise ValueError(message)
-    return without(lambda o: o.call.type not in known, BOTH)(parts)
+    return without(lambda o: not isinstance(o.call.module, known), BOTH)(parts)
+
+
+def _derived(parts: Sequence[Part]) -> Factors:
+    """Leave out layers of classes that are not torch's own, where there are some."""
+    if not any(part.counted and is_layer(part.source) and _is_derived(part.source) for part in parts):
+        message = "all layers are of torch's own classes"
+        raise ValueError(message)
+    return without(lambda o: is_layer(o) and _is_derived(o), BOTH)(parts)
+
+
+def _is_derived(o: CountedOperation) -> bool:
+    classes = {each.__name__ for each in type(o.call.module).__mro__}
+    return o.call.type not in MULTIPLYING and not classes.isdisjoint(MULTIPLYING)
 
 
 LEFT_OUT: Library = {
@@ -38,6 +54,12 @@ LEFT_OUT: Library = {
         of="left out",
         change=without(is_conv, BOTH),
         says="Convolutions are left out. Each output element takes in_channels / groups x kernel products.",
+    ),
+    "derived": Slip(
+        of="left out",
+        change=_derived,
+        says="Layers of classes derived from torch's are left out. Ask isinstance(module, nn.Conv2d), not for the very "
+        "class (type(module) == nn.Conv2d) or its name.",
     ),
     "grouped": Slip(
         of="left out",
@@ -77,7 +99,7 @@ LEFT_OUT: Library = {
     ),
     "products": Slip(
         of="left out",
-        change=without(lambda o: o.call.type not in MULTIPLYING, BOTH),
+        change=without(lambda o: o.call.type not in MULTIPLYING and not _is_derived(o), BOTH),
         says="Only what convolutions and linear layers do when they are called is counted. What functions and other "
         "modules multiply is missing, for a hook on these layers never sees it: products of tensors, attention with "
         "its projections, recurrent layers.",

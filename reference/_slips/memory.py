@@ -168,6 +168,12 @@ _SIZES: Library = {
         change=_out(lambda moved: type_name(moved.tensor.data_type) != "float32"),
         says="Only tensors of float32 are counted. Those of other types (float16, int64, int8, bool) take bytes, too.",
     ),
+    "raw_alone": Slip(
+        of="weights of a type",
+        change=_out(lambda moved: moved.typed, WEIGHT, STORED),
+        says="Weights that the file keeps in a field of their type (float_data, int64_data) count nothing: their "
+        "raw_data is empty. Take the size from dims and data_type, or onnx.numpy_helper.to_array(tensor).nbytes.",
+    ),
     "undeclared": Slip(
         of="inference",
         change=_out(lambda moved: moved.step is not None and not (moved.declared or moved.tensor.kind == "weight")),
@@ -235,6 +241,12 @@ TRAFFIC: Library = {
         of="left out",
         change=_out(lambda _: True, READ),
         says="The activations that nodes read are left out. Each node reads its inputs from memory again.",
+    ),
+    "reads_of_outputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.tensor.kind != "input", READ),
+        says="What one node puts out and another one reads counts only where it is written. The node behind reads it "
+        "from memory again.",
     ),
     "other_inputs": Slip(
         of="left out",

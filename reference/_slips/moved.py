@@ -28,6 +28,7 @@ INFERRED: Mapping[str, tuple[str, int]] = {
     "one_after_batch": ("whole", 1),
     "one_sample": ("sample", 1),
 }
+_LARGEST = 1 << 20
 ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
 
 
@@ -35,14 +36,14 @@ class Moved:
     """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
 
     `again`: it was moved before; `reread`: it was read before. `ends`: it is an output of the graph. `known`: what
-    onnx's own inference finds. `declared`: the file says its shape.
+    onnx's own inference finds. `declared`: the file says its shape. `typed`: the file keeps it in a field of its type.
     """
 
-    __slots__ = ("again", "at", "declared", "ends", "known", "reread", "step", "tensor")
+    __slots__ = ("again", "at", "declared", "ends", "known", "reread", "step", "tensor", "typed")
 
     def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
-        self.again = self.reread = self.ends = self.declared = False
+        self.again = self.reread = self.ends = self.declared = self.typed = False
         self.known: Callable[[str], Mapping[str, int]]
 
     def inferred(self, how: str) -> int:
@@ -68,22 +69,41 @@ def composition(
         read: set[int] = set()
         graph = load(artifact).graph
         declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
+        typed = _typed(artifact)
         known = functools.cache(functools.partial(_inferred, artifact, input_shape))
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
             each.again, each.reread = id(each.tensor) in seen, id(each.tensor) in read
             each.declared = each.tensor.name in declared
             each.known = known
+            each.typed = each.tensor.name in typed
             if kind in (READ, WEIGHT, WRITTEN):
                 seen.add(id(each.tensor))
             if kind == READ:
                 read.add(id(each.tensor))
         return [
-            Part(row=row_of(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
+            Part(
+                row=row_of(each),
+                count=each.tensor.size,
+                source=each,
+                kind=kind,
+                counted=counted(kind, each),
+                thing=id(each.tensor),
+            )
             for kind, each in moved
         ]
 
     return Composition(library=library, make=make)
+
+
+def _typed(artifact: Path) -> frozenset[str]:
+    """The weights that a small file keeps in fields of their type. What exporters write large ones into is raw."""
+    if artifact.stat().st_size > _LARGEST:
+        return frozenset()
+    import onnx
+
+    held = onnx.load(artifact, load_external_data=False).graph.initializer
+    return frozenset(each.name for each in held if not (each.raw_data or each.external_data))
 
 
 def _inferred(artifact: Path, input_shape: Sequence[int] | None, how: str) -> Mapping[str, int]:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 from .compose import Factors, Part, ratio, times
@@ -61,7 +62,7 @@ def of_conv(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[S
 
 
 def is_linear(o: CountedOperation) -> bool:
-    return o.call.type == "Linear"
+    return o.call.type == "Linear" or isinstance(o.call.module, nn.Linear)
 
 
 def of_linear(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:

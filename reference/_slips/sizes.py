@@ -90,6 +90,12 @@ OWN_SIZES: Library = {
         )
         for name, up in (("input_over_stride", 0), ("input_over_stride_up", 1))
     },
+    "rounded_up": Slip(
+        of="positions",
+        change=computed(lambda n, k, pad, s, d: -(-(n + 2 * pad - d * (k - 1) - 1) // s) + 1),
+        says="The size of a convolution's output is rounded up. Where the stride does not fit, a convolution rounds "
+        f"down: use // in the formula, or {READ}.",
+    ),
     "stride_twice": Slip(
         of="positions",
         change=computed(lambda n, k, pad, s, d: places(n, k, 2 * pad, s, d) // s),

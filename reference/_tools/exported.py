@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from . import recurrent
 from .hooked import BY_OUTPUT
 from .net import (
     BIASES,
@@ -20,6 +21,7 @@ from .net import (
     Piece,
     UnknownRuleError,
     is_shape,
+    name_of,
     name_of_function,
     product_name,
     size,
@@ -78,27 +80,35 @@ def _opcounter_products(function: Function) -> Iterator[Piece]:
 
 def onnx_tool(net: Net) -> Iterator[Piece]:
     """By onnx_tool 1.0.1: transposed by output, biases, and what each element takes of a processor."""
-    elements = {"relu": 1, "hardswish": 5, "sigmoid": _EXPONENTIAL, "silu": _EXPONENTIAL + 1, "group_norm": 9}
-    for function, folded in _nodes(net):
-        name, out = function.name.rstrip("_"), _out(function)
-        if folded:
+    for call in net.calls:
+        if isinstance(call.module, RECURRENT):
+            yield Piece(name_of(call), recurrent.onnx_tool(call), recurrent.BY_FORMULA)
+    for function, folded in _nodes(net, also=_OF_ONNX_TOOL):
+        if folded or isinstance(function.call.module, RECURRENT):
             continue
         if function.macs:
             for each in function.operations:
                 yield _onnx_tool_product(function, each)
                 yield Piece(BIASES, each.bias or (each.output_elements if _has_folded(net, function) else 0))
-        elif name.startswith("adaptive_avg_pool"):
-            yield Piece(POOLING, size(function.args[0]) + _DIVISION * out)
-        elif name.startswith("max_pool"):
-            kernel = function.args[1]
-            n = int(name[-2])
-            yield Piece(POOLING, out * (size(kernel) if isinstance(kernel, tuple) else kernel**n))
-        elif name == "interpolate":
-            yield Piece(UPSAMPLING, out * {"nearest": 1, "bilinear": 4}[function.options["mode"]])
-        elif name in ("add", "mul"):
-            yield Piece(ELEMENTWISE, out)
         else:
-            yield Piece(name_of_function(function), elements.get(name, 0) * out)
+            yield _onnx_tool_elements(function, function.name.rstrip("_"), _out(function))
+
+
+def _onnx_tool_elements(function: Function, name: str, out: int) -> Piece:
+    given = size(function.args[0])
+    if name.startswith("adaptive_avg_pool"):
+        one = size(_shape(function)[2:]) == 1  # else it becomes an AveragePool
+        return Piece(POOLING, given + (_DIVISION * out if one else 0))
+    if name.startswith("max_pool"):
+        kernel, n = function.args[1], int(name[-2])
+        return Piece(POOLING, out * (size(kernel) if isinstance(kernel, tuple) else kernel**n))
+    if name == "interpolate":
+        return Piece(UPSAMPLING, out * {"nearest": 1, "bilinear": 4}[function.options["mode"]])
+    if name in ("add", "mul"):
+        return Piece(ELEMENTWISE, out)
+    if name == "layer_norm":
+        return Piece(name_of_function(function), 7 * out + _ROW_OF_NORM * out // _shape(function)[-1])
+    return Piece(name_of_function(function), given if name == "mean" else _OF_ELEMENTS.get(name, 0) * out)
 
 
 def _onnx_tool_product(function: Function, each: CountedOperation) -> Piece:
@@ -107,22 +117,37 @@ def _onnx_tool_product(function: Function, each: CountedOperation) -> Piece:
     return Piece(product_name(function, each), each.macs)
 
 
+_OF_ELEMENTS = {
+    "relu": 1,
+    "hardswish": 5,
+    "sigmoid": _EXPONENTIAL,
+    "silu": _EXPONENTIAL + 1,
+    "group_norm": 9,
+    "gelu": 7,
+    "tanh": 76,
+    "softmax": _EXPONENTIAL + _DIVISION,
+    "batch_norm": 31,
+}
+_ROW_OF_NORM = 29  # a sum, a root and a division for each row that is normalised
+_OF_ONNX_TOOL = frozenset({"mean", "layer_norm", "gelu", "tanh", "softmax", "embedding"})
+_METHODS = frozenset({"mean", "mul", "softmax"})
 _KNOWN = frozenset({"relu", "hardswish", "sigmoid", "silu", "interpolate", "pixel_shuffle", "group_norm", "add", "mul"})
 
 
-def _nodes(net: Net) -> Iterator[tuple[Function, bool]]:
+def _nodes(net: Net, also: frozenset[str] = frozenset()) -> Iterator[tuple[Function, bool]]:
     """The functions that become operators, and whether one is folded into the convolution before it.
+
+    `also`: those of which the tool alone knows what becomes of them; recurrent layers are among them then.
 
     Raises:
         UnknownRuleError: it is not known what becomes of one.
     """
     for function in net.functions:
         name = function.name.rstrip("_")
-        if _is_unknown(function, name):
+        if _is_unknown(function, name, also):
             raise UnknownRuleError(name)
         if name == "batch_norm":
-            convolution_before(net, function)
-            yield function, True
+            yield function, _folds(net, function, apart=bool(also))
         elif name == "flatten":
             if function.args[1:] in ((1,), (1, -1)):  # a Flatten, else a Reshape, which counts nothing
                 yield function, False
@@ -130,28 +155,52 @@ def _nodes(net: Net) -> Iterator[tuple[Function, bool]]:
             yield function, False
 
 
-def _is_unknown(function: Function, name: str) -> bool:
+def _folds(net: Net, function: Function, *, apart: bool) -> bool:
+    """Whether a batch norm is folded into a convolution; `apart`: it may as well stand behind a transposed one.
+
+    Raises:
+        UnknownRuleError: that is not known.
+    """
+    before = net.functions[net.functions.index(function) - 1]
+    if apart and before.name.startswith("conv_transpose") and before.output == function.args[0]:
+        return False
+    convolution_before(net, function, often=apart)
+    return True
+
+
+def _is_unknown(function: Function, name: str, also: frozenset[str]) -> bool:
     module = function.call.module
-    if isinstance(module, (*RECURRENT, nn.MultiheadAttention)) or "scaled" in name or function.method:
+    if also and isinstance(module, RECURRENT):
+        return False
+    if isinstance(module, (*RECURRENT, nn.MultiheadAttention)) or "scaled" in name:
+        return True
+    if function.method and not (name in _METHODS and (name in also or name == "mul")):
+        return True
+    if name == "layer_norm" and len(function.args[1] if len(function.args) > 1 else ()) > 1:
+        return True
+    if name == "gelu" and function.options.get("approximate", "none") != "none":
         return True
     if name == "interpolate":
         return function.options.get("mode") not in ("nearest", "bilinear")
     if name.startswith("adaptive_avg_pool"):
-        return size(_shape(function)[2:]) != 1  # it becomes a GlobalAveragePool
-    plain = _KNOWN | _NOTHING | {"batch_norm", "flatten"}
+        one = size(_shape(function)[2:]) == 1  # it becomes a GlobalAveragePool
+        given, made = function.args[0][2:], _shape(function)[2:]
+        whole = all(n and not m % n for m, n in zip(given, made, strict=False))
+        return not (one or (bool(also) and whole))
+    plain = _KNOWN | _NOTHING | also | {"batch_norm", "flatten"}
     return not function.macs and name not in plain and not name.startswith("max_pool")
 
 
-def convolution_before(net: Net, function: Function) -> Any:
+def convolution_before(net: Net, function: Function, *, often: bool = False) -> Any:
     """The convolution into which a batch norm is folded.
 
     Raises:
-        UnknownRuleError: there is none, or it runs several times.
+        UnknownRuleError: there is none, or it runs several times (`often`: more times than the norm).
     """
     before = net.functions[net.functions.index(function) - 1]
     times = [sum(call.module is each.call.module for call in net.calls) for each in (before, function)]
     plain = before.name.startswith("conv") and "transpose" not in before.name and before.output == function.args[0]
-    if not plain or times != [1, 1]:
+    if not plain or (times[0] != times[1] if often else times != [1, 1]):
         raise UnknownRuleError(function.name)
     return before.call.module
 

@@ -23,27 +23,27 @@ class Found:
 
     tool: str
     how: str
-    value: int
+    value: int | float
     differs: Difference
     note: str = ""
 
 
 def numbers(found: Sequence[Found], asked: str) -> list[dict[str, Any]]:
     """Each number once, with what is said of it."""
-    by_value: dict[int, list[Found]] = {}
+    by_value: dict[int | float, list[Found]] = {}
     for each in found:
         by_value.setdefault(each.value, []).append(each)
     return [_of_value(value, some, asked) for value, some in by_value.items()]
 
 
-def _of_value(value: int, found: Sequence[Found], asked: str) -> dict[str, Any]:
+def _of_value(value: float, found: Sequence[Found], asked: str) -> dict[str, Any]:
     plain = [each for each in found if each.how not in _SCALED] or found
     if not value:  # in whatever unit
         plain = [replace(each, how="") for each in plain]
     groups: dict[tuple[str, str, str], list[Found]] = {}
     for each in plain:
         groups.setdefault((each.how, each.note, each.differs.says(many=True, amounts=True)), []).append(each)
-    ordered = sorted(groups.values(), key=len, reverse=True)
+    ordered = _each_once(sorted(groups.values(), key=len, reverse=True))
     return {
         "value": value,
         "tools": list(dict.fromkeys(each.tool for each in plain)),
@@ -53,9 +53,21 @@ def _of_value(value: int, found: Sequence[Found], asked: str) -> dict[str, Any]:
     }
 
 
+def _each_once(groups: Sequence[list[Found]]) -> list[list[Found]]:
+    """The groups without tools that an earlier one names: it may give one number in two ways."""
+    told: set[str] = set()
+    left = []
+    for group in groups:
+        new = [each for each in group if each.tool not in told]
+        told |= {each.tool for each in new}
+        left += [new] if new else []
+    return left
+
+
 def _sentence(groups: Sequence[Sequence[Found]], asked: str, *, amounts: bool) -> str:
     said = [_of_group(group, amounts=amounts, first=at == 0) for at, group in enumerate(groups[:_MOST])]
-    others = list(dict.fromkeys(each.tool for group in groups[_MOST:] for each in group))
+    told = {each.tool for group in groups[:_MOST] for each in group}
+    others = list(dict.fromkeys(each.tool for group in groups[_MOST:] for each in group if each.tool not in told))
     if others:
         said.append(f"{_capital(listed(others))} {'give' if len(others) > 1 else 'gives'} it, too, for other reasons.")
     remedy = groups[0][0].differs.remedy if asked != _PARAMETERS else _WHOLE

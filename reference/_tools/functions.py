@@ -22,6 +22,7 @@ from .net import (
     Piece,
     UnknownRuleError,
     is_functional,
+    is_kept,
     is_shape,
     name_of,
     name_of_function,
@@ -48,10 +49,38 @@ def weighs(function: Function, at: int) -> bool:
 # ---- calflops and flops-profiler ----------------------------------------------------------------------------------
 
 
-def calflops(net: Net) -> Iterator[Piece]:
-    """By calflops' MACs: convolutions, linear layers, torch.matmul; no `@`, no einsum, none of attention's products."""
+def _called(net: Net, *, at_once: bool) -> Iterator[Function]:
+    """The functions that are called; `at_once`: without gradients, where an attention may be one kernel."""
     for function in net.functions:
+        own = function.call
+        if not (at_once and isinstance(own.module, nn.MultiheadAttention) and runs_at_once(own)):
+            yield function
+
+
+def calflops(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
+    """By calflops' MACs: convolutions, linear layers, torch.matmul; no `@`, no einsum, none of attention's products."""
+    for function in _called(net, at_once=at_once):
         yield from _profiled_macs(function)
+
+
+def deepspeed(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
+    """By deepspeed 0.19's MACs: those of calflops, transposed convolutions, `@`, bmm, and attention's functions."""
+    net.needs()
+    for function in _called(net, at_once=at_once):
+        yield from _deepspeed(function)
+
+
+def _deepspeed(function: Function) -> Iterator[Piece]:
+    name = function.name
+    if name in ("mv", "dot", "addmv", "addbmm", "baddbmm", "bilinear"):
+        raise UnknownRuleError(name)
+    if name == "multi_head_attention_forward":
+        if function.options.get("need_weights", True) and function.options.get("attn_mask") is not None:
+            raise UnknownRuleError(name)
+        for each in function.operations:
+            yield Piece(PROJECTIONS if each.name == _LINEAR else PRODUCTS, each.macs)
+    elif name != "einsum":
+        yield from (Piece(product_name(function, each), each.macs) for each in function.operations)
 
 
 def flops_profiler(net: Net) -> Iterator[Piece]:
@@ -100,9 +129,9 @@ def _transposed(function: Function, operation: CountedOperation, each: int) -> P
     return Piece(product_name(function, operation), each * count, "with the groups divided out twice")
 
 
-def calflops_operations(net: Net) -> Iterator[Piece]:
+def calflops_operations(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By calflops' FLOPs: two for each MAC, biases of convolutions, norms, activations, pools, sums of torch.add."""
-    for function in net.functions:
+    for function in _called(net, at_once=at_once):
         yield from _profiled(function)
     for call in net.calls:
         if type(call.module) in (nn.LSTM, nn.GRU, nn.RNN, nn.LSTMCell, nn.GRUCell, nn.RNNCell):
@@ -152,7 +181,7 @@ def _profiled(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
 
 def _profiled_others(function: Function, first: tuple[int, ...]) -> Iterator[Piece]:
     name = function.name
-    if is_functional(function) and name in _ACTIVATIONS | {"softmax"}:
+    if is_functional(function) and name in _ACTIVATIONS | {"softmax"} and not is_kept(function):
         yield Piece(name_of_function(function), size(first))
     elif name == "batch_norm":
         yield Piece(name_of_function(function), size(first) * (2 if weighs(function, 3) else 1))

@@ -26,6 +26,7 @@ from .net import (
     UnknownRuleError,
     affine,
     is_functional,
+    is_kept,
     is_shape,
     kind,
     name_of,
@@ -255,7 +256,7 @@ def ptflops_functions(net: Net) -> Iterator[Piece]:
     for function in net.functions:
         first = function.args[0] if function.args and is_shape(function.args[0]) else ()
         name = function.name
-        if is_functional(function) and name in _PATCHED:
+        if is_functional(function) and name in _PATCHED and not is_kept(function):
             yield Piece(name_of_function(function), size(first), _twice(function))
         elif "_pool" in name and not name.startswith(("lp_", "fractional")) and "un" not in name:
             yield Piece(POOLING, size(first), _twice(function))

@@ -113,7 +113,25 @@ def profiler(net: Net) -> Iterator[Piece]:
             yield Piece("the scaling of queries", size(first) if function.options.get("need_weights", True) else 0)
     for call in net.calls:
         if isinstance(call.module, RECURRENT):
-            yield _profiled_lstm(call)
+            yield from _profiled_recurrent(call)
+
+
+def _profiled_recurrent(call: Call) -> Iterator[Piece]:
+    if isinstance(call.module, nn.GRU):
+        yield from _profiled_gru(call, call.module)
+    else:
+        yield _profiled_lstm(call)
+
+
+def _profiled_gru(call: Call, module: Any) -> Iterator[Piece]:
+    """A GRU runs step by step: its products have a formula, and of its sums the one that is not in place."""
+    if len(x(call)) != _QKV:  # a sequence without a batch
+        raise UnknownRuleError(call.type)
+    rows = size(x(call)[:2])
+    ways = 2 if module.bidirectional else 1
+    weights = sum(each.numel() for name, each in module.named_parameters() if name.startswith("weight"))
+    yield Piece(name_of(call), 2 * rows * weights)
+    yield Piece("sums in a GRU's cells", rows * module.hidden_size * module.num_layers * ways)
 
 
 def _profiled_lstm(call: Call) -> Piece:

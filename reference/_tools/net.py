@@ -175,6 +175,12 @@ def is_functional(function: Function) -> bool:
     return place == "torch.nn.functional" or function.name in ("gelu", "prelu")  # under other names the same
 
 
+def is_kept(function: Function) -> bool:
+    """Whether a layer has kept the function since it was made, so that no tool can replace it any more."""
+    holds = isinstance(function.call.module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer)
+    return holds and function.name in ("relu", "gelu")
+
+
 def product_name(function: Function, operation: CountedOperation) -> str:
     """What a product is called in a sentence: the layer that it belongs to, or the function that computes it."""
     call, name = operation.call, operation.name

@@ -75,6 +75,19 @@ def torchprofile(call: Call) -> int:
     return int(x(call)[0] * x(call)[1] * ways * cells)
 
 
+def onnx_tool(call: Call) -> int:
+    """By onnx_tool's formulas for LSTM and GRU: the products of all directions, and the gates of one."""
+    module: Any = call.module
+    known = isinstance(module, nn.LSTM | nn.GRU) and not module.proj_size
+    if not known or len(x(call)) == _UNBATCHED:
+        raise UnknownRuleError(call.type)
+    rows, width = x(call)[0] * x(call)[1], module.hidden_size
+    # Of each element of a state: sums of gates, sigmoids, hyperbolic tangents, and how the old state joins the new.
+    state = 4 + 3 * 32 + 2 * 38 + 4 if isinstance(module, nn.LSTM) else 3 + 2 * 32 + 38 + 5
+    held = sum(each.numel() for each in module.parameters())
+    return int(rows * (held + state * width * module.num_layers))
+
+
 def _rows(call: Call) -> int:
     if len(x(call)) != _UNBATCHED:
         raise UnknownRuleError(call.type)

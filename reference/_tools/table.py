@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from . import exported, functions, hooked, kernels, summaries
@@ -22,6 +23,7 @@ class Tool:
     """A tool as it is used in one way. `unit`: what it counts in, whatever it calls that.
 
     `shares`: it divides what modules do by the size of the batch. `one`: it makes an input of one sample itself.
+    `fraction`: it prints the quotient as it is.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Tool:
     besides: Callable[[Net], Iterator[Piece]] | None = None
     shares: bool = False
     one: bool = False
+    fraction: bool = False
 
 
 def _flopco_operations(net: Net) -> Iterator[Piece]:
@@ -37,6 +40,7 @@ def _flopco_operations(net: Net) -> Iterator[Piece]:
 
 
 PTFLOPS, PTFLOPS_MODULES = "ptflops", "ptflops with count_functional=False"
+DEEPSPEED = "deepspeed's flops profiler"
 PROFILE = "flops-profiler's get_model_profile"
 TOOLS = (
     Tool(name="thop", unit=MACS, rule=hooked.thop),
@@ -50,7 +54,7 @@ TOOLS = (
     Tool(name="mmengine", unit=MACS, rule=functions.fvcore),
     Tool(name="torchinfo", unit=MACS, rule=summaries.torchinfo),
     Tool(name="torch-summary", unit=MACS, rule=summaries.torch_summary),
-    Tool(name="torch-pruning", unit=MACS, rule=hooked.torch_pruning, shares=True),
+    Tool(name="torch-pruning", unit=MACS, rule=hooked.torch_pruning, shares=True, fraction=True),
     Tool(name="torchprofile", unit=MACS, rule=functions.torchprofile),
     Tool(name="torchscan", unit=MACS, rule=summaries.torchscan),
     Tool(name="torchscan", unit=FLOPS, rule=summaries.torchscan_operations),
@@ -58,6 +62,10 @@ TOOLS = (
     Tool(name="torchlens", unit=FLOPS, rule=functions.torchlens_operations),
     Tool(name="calflops", unit=MACS, rule=functions.calflops),
     Tool(name="calflops", unit=FLOPS, rule=functions.calflops_operations),
+    Tool(name="calflops", unit=MACS, rule=partial(functions.calflops, at_once=True)),
+    Tool(name="calflops", unit=FLOPS, rule=partial(functions.calflops_operations, at_once=True)),
+    Tool(name=DEEPSPEED, unit=MACS, rule=functions.deepspeed),
+    Tool(name=DEEPSPEED, unit=MACS, rule=partial(functions.deepspeed, at_once=True)),
     Tool(name="flops-profiler", unit=MACS, rule=functions.flops_profiler),
     Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
     Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
@@ -90,9 +98,11 @@ class Counted:
     single: bool = False
 
     @property
-    def total(self) -> int:
+    def total(self) -> int | Fraction:
         """What it prints."""
-        return int(sum(each.count for each in self.pieces) * self.share) + sum(each.count for each in self.besides)
+        own = sum(each.count for each in self.pieces) * self.share
+        kept = own if self.tool.fraction and own.denominator > 1 else int(own)
+        return kept + sum(each.count for each in self.besides)
 
     @property
     def note(self) -> str:

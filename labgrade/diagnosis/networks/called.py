@@ -52,6 +52,8 @@ def networks_for(trials: Trials) -> list[SmallNetwork]:
             of_all="layers" not in expected.parameters,
             # Tools differ on the rows of what attends.
             attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
+            # In a table by type they have a row of their own.
+            derived="layers" in expected.parameters and not isinstance(trials.kind, TableType),
         )
     )
     waiting = [each for each in waiting if _computable(trials, expected, each.subject)]

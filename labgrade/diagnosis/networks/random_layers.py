@@ -22,7 +22,10 @@ TOKENS = 3  # batch, length, width
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conv:
-    """A convolution. `times`: output channels a group. A kernel that does not fit is made as large as fits."""
+    """A convolution. `times`: output channels a group. A kernel that does not fit is made as large as fits.
+
+    `own`: of a class derived from torch's.
+    """
 
     kernel: Pair = (1, 1)
     groups: int = 1
@@ -31,6 +34,7 @@ class Conv:
     padding: Pair | str = (0, 0)
     dilation: Pair = (1, 1)
     bias: bool = False
+    own: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
         """For an image."""
@@ -58,7 +62,7 @@ class Conv:
             "groups": groups,
             "bias": self.bias,
         }
-        return _step("Conv2d", values), (shape[0], groups * self.times, *sizes)
+        return _step("OwnConv2d" if self.own else "Conv2d", values), (shape[0], groups * self.times, *sizes)
 
     def keeping(self, channels: int, *, out: int | None = None) -> Step:
         """The convolution with an output of its input's size, for branches and repetitions; `out` channels."""
@@ -126,11 +130,12 @@ class Linear:
     outputs: int = 1
     flatten: bool = False
     bias: bool = False
+    own: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
         """For anything."""
         values = {"in_features": shape[-1], "out_features": self.outputs, "bias": self.bias}
-        return _step("Linear", values), (*shape[:-1], self.outputs)
+        return _step("OwnLinear" if self.own else "Linear", values), (*shape[:-1], self.outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -176,6 +176,17 @@ _ATTENTION = (
         ),
     ),
 )
+_DERIVED = (
+    _Wished(
+        words="layers of classes derived from torch's",
+        wishes=(Conv(kernel=(3, 3), times=4, own=True), _RELU, Conv(kernel=(2, 2), times=5), _LINEAR),
+    ),
+    _Wished(
+        words="layers of classes derived from torch's",
+        wishes=(_CONV, _RELU, Linear(outputs=6, flatten=True, own=True), Linear(outputs=3)),
+        shape=(2, 2, 7, 6),
+    ),
+)
 _TIED = (
     _Wished(words="layers that share a weight", wishes=(Tied(outputs=3),), shape=(2, 5, 4)),
     _Wished(words="layers that share a weight", wishes=(Linear(outputs=6), Tied(outputs=2)), shape=(3, 3, 4)),
@@ -194,6 +205,8 @@ _FILES: tuple[tuple[str, str, Shape], ...] = (
     ("int8_float16", "tensors of int8 and float16", (1, 3, 10, 10)),
     ("int4", "weights of four bits", (2, 5)),
     ("int4_wide", "weights of four bits", (2, 7)),
+    ("typed_data", "weights in fields of their type (float_data)", (2, 6)),
+    ("typed_data_wide", "weights in fields of their type (float_data)", (2, 10)),
     ("split_in_two", "nodes of several outputs and a tensor of float16", (2, 8)),
     ("split_in_three", "nodes of several outputs and a tensor of float16", (2, 9)),
 )
@@ -218,11 +231,14 @@ def _files() -> Iterator[SmallNetwork]:
 
 
 @functools.cache
-def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = False) -> tuple[SmallNetwork, ...]:
+def networks(
+    *, as_files: bool = False, of_all: bool = False, attention: bool = False, derived: bool = False
+) -> tuple[SmallNetwork, ...]:
     """The networks, those for a question about ONNX files as such, with files of what no network of images has.
 
     `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
-    `attention`: with those that attend, and with layers that share a weight.
+    `attention`: with those that attend, and with layers that share a weight. `derived`: with layers of classes derived
+    from torch's.
     """
     wished = (*_IMAGES, *(_TOKENS[1:] if as_files else _TOKENS))
     found = [_network(each, as_files=as_files) for each in wished]
@@ -230,6 +246,8 @@ def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = 
         found += _files()
     if attention and not as_files:
         found += [replace(_network(each, as_files=False), rare=1) for each in (*_ATTENTION, *_TIED)]
+    if derived and not as_files:
+        found += [replace(_network(each, as_files=False), rare=1) for each in _DERIVED]
     if of_all and not as_files:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
     return tuple(found)

@@ -141,7 +141,7 @@ class _Finder(Expressions):
         match target:
             case ast.Subscript(value=held, slice=key):
                 whole = f"{name} = {self._text(held)}.get({self._text(key)}, 0) + {closed(node.value, value)}"
-                self._put(node, whole, 1)
+                self._put(node, whole, 1, kind=f"add to {name}")
                 self._put(node, f"{name} = {closed(node.value, value)}.clone()", 1)
             case ast.Name():
                 self._put(node, f"{name} += {value}", 1)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
-_MOST_CHARS, _FAR = 70, 3
+_MOST_CHARS, _MOST_SHOWN, _FAR = 70, 100, 3
 _FIXED = {"True": "always", "False": "never"}
 _CONDITIONS = (*_FIXED, "pass")
 
@@ -17,6 +17,7 @@ _CONDITIONS = (*_FIXED, "pass")
 class Edit:
     """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`.
 
+    `kind`: what several edits do alike, each in its own place.
     `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed;
     `whole`: from where to where a student reads of it, where that is more; `less`: it takes something away alone.
     """
@@ -31,6 +32,7 @@ class Edit:
     far: int = 0
     whole: tuple[int, int] = (0, 0)
     less: bool = False
+    kind: str = ""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -49,7 +51,7 @@ class Edit:
         if not self.was:
             return f"with `{self.becomes}` at the beginning of line {self.line}"
         if self.becomes in _FIXED and self.was not in _FIXED:
-            return f"if the condition `{self.was}` in line {self.line} {_FIXED[self.becomes]} holds,"
+            return f"if the condition `{self.was}` in line {self.line} {_FIXED[self.becomes]} holds"
         return f"with `{self.becomes}` in place of `{self.was}` in line {self.line}"
 
     def applied(self, source: str) -> str:
@@ -79,14 +81,21 @@ class Places:
         start, end = self._span(node)
         return self._source[start:end]
 
-    def _put(self, node: Node, text: str, rank: int, said: str | None = None) -> None:
+    def _put(self, node: Node, text: str, rank: int, said: str | None = None, *, kind: str = "") -> None:
         """Put a text in place of a node; `said` is what a student reads of it."""
         start, end = self._span(node)
         was, becomes = apart(self._source[start:end], text)
-        self._add((start, end), text, rank, (was, becomes if said is None else said))
+        self._add((start, end), text, rank, (was, becomes if said is None else said), kind=kind)
 
     def _add(
-        self, span: tuple[int, int], text: str, rank: int, said: tuple[str, str], whole: Node | None = None
+        self,
+        span: tuple[int, int],
+        text: str,
+        rank: int,
+        said: tuple[str, str],
+        whole: Node | None = None,
+        *,
+        kind: str = "",
     ) -> None:
         line = self._source.count("\n", 0, span[0]) + 1
         was, becomes = said
@@ -102,6 +111,7 @@ class Places:
                 rank=rank,
                 far=self._far,
                 whole=self._span(whole) if whole is not None else (0, 0),
+                kind=kind,
                 less=text in _CONDITIONS or (len(text) < len(old) and text.strip("()") in old),
             )
         )
@@ -132,7 +142,7 @@ def closed(node: ast.expr, text: str) -> str:
 def short(text: str) -> str:
     """A text on one line, as much of it as one reads."""
     line = " ".join(text.split())
-    return line if len(line) <= _MOST_CHARS else f"{line[: _MOST_CHARS - 4]} ..."
+    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 4]} ..."
 
 
 def apart(one: str, other: str) -> tuple[str, str]:

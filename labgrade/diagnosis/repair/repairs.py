@@ -97,6 +97,7 @@ class Repair:
     def says(self) -> str:
         """It in words for the student."""
         said = ", and ".join(each.says() for each in self.edits)
+        said += "," if said.endswith(" holds") else ""
         more = f" and {len(self.but) - _MOST_NAMED} more" if len(self.but) > _MOST_NAMED else ""
         named = f"{', '.join(self.but[:_MOST_NAMED])}{more}"
         besides = f"; what it does with {named} is another matter" if self.but else ""
@@ -211,7 +212,9 @@ class _Search:
         self._better = [some for some, _ in sorted(better, key=lambda each: -each[1].verdict.credit)[:_MOST_BETTER]]
         right = [some for some, trial in tried if not wrong(trial)]
         # Where it is right without something, another name there makes it right by chance.
-        return self._confirmed(sorted(right, key=lambda some: (len(some) > 1 or not some[0].less, some[0].rank)))
+        # What stands in several places is to be changed in all: one of them may not matter on these networks.
+        order = sorted(right, key=lambda some: (len(some) > 1 or not some[0].less, some[0].rank))
+        return self._confirmed(sorted(order, key=lambda some: not (len(some) > 1 and some[0].kind)))
 
     def holds(self, repair: Repair) -> bool:
         """Whether changes make it right wherever it was called, and a slip beside them accounts for the rest."""
@@ -368,6 +371,8 @@ def _everywhere(some: Sequence[Edit]) -> list[Edits]:
     alike: dict[tuple[str, str], list[Edit]] = {}
     for each in some:
         alike.setdefault((each.was, each.text), []).append(each)
+        if each.kind:
+            alike.setdefault((each.kind, ""), []).append(each)
     return [tuple(each) for each in alike.values() if 1 < len(each) <= _MOST_PLACES]
 
 
