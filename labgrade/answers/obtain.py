@@ -301,7 +301,8 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     seen = sorted((each for each in found if each is not None), key=lambda each: not each.is_table)
     what = seen[0].text if seen else "no answer was found" if notes else "nothing was handed in"
     if question.live_only and len(forms) < len(question.wanted.forms) and not (seen or notes):
-        what = "nothing was handed in that can be asked about anything else"  # a file is about the task's own subject
+        # A file or a report is about the task's own subject.
+        what = f"no {'function' if any(isinstance(form, CallForm) for form in forms) else 'program'} was handed in"
     return replace(without_value(Outcome.MISSING, what), looked_for=looked_for, suggestions=suggestions)
 
 
