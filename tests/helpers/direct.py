@@ -82,6 +82,10 @@ class DirectRunner:
     def __init__(self):
         self.calls = 0
 
+    @staticmethod
+    def fork(*_):
+        """No process has torch loaded for others."""
+
     def run(self, request, module=None):
         self.calls += 1
         module = module or self._loaded(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ _UNIT_BEHIND = re.compile(  # 119445696, in KB
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
+_PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]|<img\b", re.IGNORECASE)
 _RUNS = re.compile(r"(?:^|[\s\])>])(?:\$ |\./|python3? )")  # a command of a terminal
 
 
@@ -84,7 +86,25 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
             if line is not None:
                 found.append(_doubted(line, kind.example or above.model))
             number += 1 + written.count(_JOINED)
+        found += _pictures(document, span)
     return tuple(found)
+
+
+def _pictures(document: Document, span: Span) -> Iterator[Line]:
+    """The first picture of a span, as a line without words: what it shows is for people."""
+    if not document.written:
+        return
+    first = document.line(span.start)
+    below = first + document.text.count("\n", span.start, span.end)
+    for number, line in enumerate(_split(document.written)[first - 1 : below], first):
+        if _PICTURE.search(line):
+            yield Line(place=f"{document.path}:{number}", number=number, pictured=True)
+            return
+
+
+@lru_cache(maxsize=4)
+def _split(written: str) -> list[str]:
+    return written.split("\n")
 
 
 def _says_much(piece: LinePiece) -> bool:

@@ -36,7 +36,7 @@ class Line:
     `fenced`: it stands in a fence; `row`: it is one of a table. `shared`: under a heading of several tasks; `numbered`:
     its passage has the task's own number. `corrects`: it says before its first value that this puts something right;
     `undecided`: that its writer does not know which number it is. `unread`: why nothing of the text could be read.
-    `terms`: it has numbers that are no pieces, as those of a sum or a product.
+    `terms`: it has numbers that are no pieces, as those of a sum or a product. `pictured`: a picture stands there.
     """
 
     place: str
@@ -52,6 +52,7 @@ class Line:
     undecided: bool = False
     dots: bool = False
     terms: bool = False
+    pictured: bool = False
     unread: str = ""
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import mentions_of, report_path, text_forms
-from labgrade.answers.reader.asks import ask_around, ask_lines, ask_passages, ask_value
+from labgrade.answers.reader.asks import ask_around, ask_lines, ask_value
 from labgrade.answers.reading.documents import locate
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.answers.text import POINTS_ELSEWHERE
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 _TASK = re.compile(r"\d{1,2}(?:-\d{1,2}){1,2}")
 _WORD = re.compile(r"\w+(?:[.-]\w+)*")
-_PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]|<img\b", re.IGNORECASE)
 _MOST_WORDS, _LONGEST = 40, 80  # of a sentence that is looked through; of what a reason repeats
 
 
@@ -107,11 +106,10 @@ class FreeText:
         """MANUAL where all that is said of the task is a picture, or more than words."""
         if missing.verdict.outcome is not Outcome.MISSING:
             return missing
-        shown: tuple[str, ...] = self._reader.ask(self._submission, ask_passages("text", self._wanted.forms))
-        pictured = next((each for each in shown if _PICTURE.search(each)), "")
-        if pictured:
-            place = pictured.partition("]")[0].lstrip("[")
-            return Choice(verdict=without_value(Outcome.MANUAL, f"{place}: {POINTS_ELSEWHERE}"), place=place)
+        pictured = next((line for line in self._lines() if line.pictured), None)
+        if pictured is not None:
+            verdict = without_value(Outcome.MANUAL, f"{pictured.place}: {POINTS_ELSEWHERE}")
+            return Choice(verdict=verdict, place=pictured.place)
         right = self._right() if is_table(self._wanted.type) and self._check.expected is not None else []
         held = as_many_numbers(self._lines(), right, self._taken())
         return merged(missing, unread(self._task.id, held, "")) if held else missing
