@@ -203,6 +203,20 @@ def quantised_integers_of_the_whole_width(
     return by_weight(subject, per, lambda weight: _of_the_whole_width(weight, bits))
 
 
+def quantised_integers_of_the_whole_width_unclamped(
+    subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric", per: Per = "tensor"
+) -> Weights | None:
+    """With twice the largest magnitude over all steps of the bits, whose largest is one too many.
+
+    Slip of: quantised_integers
+    Hint: The scale is 2 * max|w| / (2**bits - 1). The symmetric scheme has max|w| / (2**(bits - 1) - 1).
+    Credit: 0.6
+    """
+    if scheme == "asymmetric":
+        return None
+    return by_weight(subject, per, lambda weight: _of_the_whole_width(weight, bits, clamped=False))
+
+
 def quantisation_parameters_of_a_range_without_zero(
     subject: CountedSubject, *, bits: int = 8, scheme: Scheme = "symmetric"
 ) -> list[dict[str, Any]] | None:
@@ -317,10 +331,11 @@ def _of_the_largest_value(weight: torch.Tensor, bits: int) -> torch.Tensor:
     return (weight / (largest / high)).round().clamp(low, high) if largest else weight * 0
 
 
-def _of_the_whole_width(weight: torch.Tensor, bits: int) -> torch.Tensor:
+def _of_the_whole_width(weight: torch.Tensor, bits: int, *, clamped: bool = True) -> torch.Tensor:
     low, high = bounds(bits, "symmetric", 0)
     scale = 2 * float(weight.abs().max()) / (2**bits - 1)
-    return (weight / scale).round().clamp(low - 1, high) if scale else weight * 0
+    found = (weight / scale).round() if scale else weight * 0
+    return found.clamp(low - 1, high) if clamped else found
 
 
 def _moved(name: str, weight: torch.Tensor, bits: int) -> dict[str, Any]:

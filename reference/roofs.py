@@ -279,3 +279,14 @@ def roof_of_memories_alone(config: Config) -> str:
     Credit: 0.5
     """
     return str(min(_roofs(config).items(), key=lambda each: float(each[1]))[0])
+
+
+def roof_of_the_least_bandwidth(config: Config) -> str:
+    """The memory with the least bandwidth, or compute.
+
+    Slip of: roof
+    Hint: Only the memory with the least bandwidth is compared with the peak. Each memory has a roof; the lowest counts.
+    Credit: 0.4
+    """
+    name = min(config["bandwidth"], key=lambda each: float(config["bandwidth"][each]))
+    return str(name) if _roofs(config)[name] < config["peak"] else "compute"

@@ -30,6 +30,20 @@ def pruning_scan_of_wrong_rows(config: dict[str, Any], *, data: str) -> list[dic
     ]
 
 
+def pruning_scan_in_percent(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
+    """As a share of the rows, in percent.
+
+    Slip of: pruning_scan
+    Hint: This is the share of the rows that are right, in percent. How many there are is asked for.
+    Credit: 0.5
+    """
+    count = len(loaded(data)["y"])
+    return [
+        {name: value if name == "layer" else 100 * value / count for name, value in row.items()}
+        for row in scan(config, data)
+    ]
+
+
 def pruning_scan_of_the_kept_share(config: dict[str, Any], *, data: str) -> list[dict[str, Any]]:
     """With the share as that which is kept.
 

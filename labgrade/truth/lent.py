@@ -44,13 +44,14 @@ class Lender:
     def start(self, fork: Fork = lambda *_: None) -> bool:
         """Start the process, if it was not: to load torch takes longer than most values. Whether it is there.
 
-        What it was forked of learns neither the environment nor the places in which its modules are searched.
+        What it was forked of learns neither the environment nor the folder, nor where its modules are searched.
         """
         if self._process is None and self.line is not None:
             environment, line = process.environment(PYTHONHASHSEED="0"), self._theirs.fileno()
-            own = json.dumps({"environment": environment, "searched": process.search_path()}).encode()
             with Path(os.devnull).open("wb") as null, contextlib.suppress(OSError):  # of what is too long to be sent
-                self.line.send(own)
+                # A course may be named from where one stands.
+                place = {"environment": environment, "searched": process.search_path(), "folder": str(Path.cwd())}
+                self.line.send(json.dumps(place).encode())
                 self._process = fork(_MODULE, line, null.fileno()) or subprocess.Popen(  # noqa: S603 - our own
                     process.command(_MODULE, "lend"), stdin=line, stdout=null, stderr=null, env=environment
                 )

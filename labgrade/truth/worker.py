@@ -60,6 +60,7 @@ def _become_a_fork() -> None:
         surroundings = json.loads(line.recv(_MESSAGE_BYTES))
         os.environ.clear()
         os.environ.update(surroundings["environment"])
+        os.chdir(surroundings["folder"])
         sys.path[:] = dict.fromkeys((*sys.path, *surroundings["searched"]))
         gc.freeze()
         while True:

@@ -119,6 +119,14 @@ def test_whole_numbers_that_are_made_otherwise(name, scheme, per):
 # ---- a small network, a codebook, a product -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("name", "top"), [("", 127), ("_unclamped", 10**9)])
+def test_scales_over_the_whole_width(name, top):
+    found = value(f"quantised_integers_of_the_whole_width{name}", bits=8)
+    for layer, weight in weights().items():
+        whole = np.round(weight / (2 * abs(weight).max() / 255))
+        assert np.array_equal(found[layer], np.minimum(whole, top)), layer
+
+
 def right_rows(scaled, bits=2):
     with np.load(DATA / "strokes.npz") as d:
         h = d["x"].astype(float)
@@ -210,6 +218,21 @@ def test_products_in_another_order(name, about):
 # ---- roofs and tables -----------------------------------------------------------------------------------------------
 
 CONFIG = {"flops": 4e9, "bytes": {"l2": 6e9, "dram": 1e9}, "peak": 1e12, "bandwidth": {"l2": 1.2e12, "dram": 4e11}}
+
+
+def test_rows_that_are_right_in_percent():
+    rows = value("pruning_scan", {}, data=str(DATA / "strokes.npz"))
+    with np.load(DATA / "strokes.npz") as d:
+        count = len(d["y"])
+    shares = value("pruning_scan_in_percent", {}, data=str(DATA / "strokes.npz"))
+    assert [each["at_30"] for each in shares] == [100 * each["at_30"] / count for each in rows]
+    assert all(0 < each["at_30"] <= 100 < count for each in shares)
+
+
+def test_a_roof_of_the_least_bandwidth_is_not_that_of_the_last_memory():
+    turned = {**CONFIG, "bandwidth": {"dram": 4e11, "l2": 1.2e12}, "peak": 1e13}
+    assert value("roof_of_the_least_bandwidth", turned) == "dram"
+    assert value("roof_of_the_least_bandwidth", CONFIG) == "compute"
 
 
 def test_roofs_that_are_chosen_otherwise():
