@@ -95,7 +95,7 @@ def handed_in(
             case "entry":
                 common["entries"] = task
             case "report":
-                common["report"] = f"under {task}"
+                common["report"] = "under <number>" if _NUMBERED.match(task) else f"under {task}"
             case _:
                 common["output"] = f"{task}-output.txt"
     if {"report", "output"} & common.keys():
@@ -114,6 +114,7 @@ def _of(subject: Mapping[str, Any]) -> str:
     return f"{subject['model']}, with an input of {'x'.join(map(str, subject['input']))}"
 
 
+_NUMBERED = re.compile(r"\d+(?:-\d+)*(?:-|$)")  # 1-2-activations: students write the number alone
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 FORMS = ("call", "entry", "report", "file")
 _TYPES = {"int": "count", "float": "number", "str": "text", "list[int]": "shape", "dict[str, int]": "histogram"}
@@ -227,7 +228,9 @@ def _subject(options: argparse.Namespace, found: Course) -> tuple[dict[str, Any]
     """The subject as a spec has it, the parameter of quantities that are computed of such, and what it is called."""
     if options.config is not None:
         return {CONFIG: pairs(options.config, "--config")}, CONFIG, "a config"
-    model = _answer("subject", options.subject, lambda text: _one_of(text, found.model_names, "model", "torchvision/"))
+    known = found.model_names
+    asked = "subject (such as torchvision/resnet18; see labgrade list models)"
+    model = _answer(asked, options.subject, lambda text: _one_of(text, known, "model", "torchvision/"))
     return {"model": model}, "artifact" if model.endswith(".onnx") else "subject", f"'{model}'"
 
 
