@@ -42,10 +42,11 @@ from labgrade.judging.texts.evidence import (
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
 
+_MOST_SUMS = 20  # that are looked at
 _OPERATIONS = frozenset({"macs", "flops"})  # a number of one is no number of the other
 
 
@@ -55,6 +56,7 @@ class Candidates:
     def __init__(self, wanted: WantedNumber, lines: Sequence[Line], claimed: Sighting | None = None) -> None:
         self._wanted, self._lines = wanted, lines
         self._parts: set[int] | None = None
+        self._sums: set[int] | None = None
         everything = ranked(wanted, sightings(wanted.kind, lines))
         said = [each for each in everything if not (each.line.code or each.line.quoted)]
         # Who quotes may stress the answer; a statement that is quoted does not say what is right.
@@ -93,12 +95,25 @@ class Candidates:
     def _of_size(self, each: Sighting) -> bool:
         """Whether a number may be meant at all: a small one only where its label says so."""
         if self._wanted.small:
-            return each.rank >= Rank.NAMED or not each.piece.small
+            return each.rank >= Rank.NAMED or not each.piece.small or self._sums_up(each)
         return (
             not each.piece.small
             or each.claimed
             or (each.rank >= Rank.NAMED and each.piece.led and each.number.value > 0)
         )
+
+    def _sums_up(self, each: Sighting) -> bool:
+        """Whether a right number is called a total, and is what several before it add up to."""
+        if self._sums is None:
+            self._sums = {id(one.piece) for one in self._right_sums()}
+        return id(each.piece) in self._sums
+
+    def _right_sums(self) -> Iterator[Sighting]:
+        totals = [at for at, one in enumerate(self._said) if one.says_total and one.rank >= Rank.GENERAL]
+        for at in [at for at in totals if self._is_right(self._said[at])][:_MOST_SUMS]:
+            before = self._said[max(0, at - MOST_PARTS) : at]
+            if any(adding_up(self._said[at].number, before[first:]) for first in range(len(before))):
+                yield self._said[at]
 
     def _not_replaced(self, found: list[Sighting]) -> list[Sighting]:
         """Without numbers in whose place a later line puts another: `Oops, again without ...`."""

@@ -103,7 +103,8 @@ class Decision(Candidates):
             first = isinstance(wanted.right[0], Number) and agree(best.number, wanted.right[0])
             special = bool(wanted.asked & SPECIAL & {*best.piece.said}) and not best.piece.titled
             sure = first or special or best.rank == Rank.WORDS or best.number.value >= _SMALLEST
-            return best.rank >= Rank.NAMED and sure and best.number.half_unit <= Fraction(1, 2)
+            labelled = best.rank >= Rank.NAMED or self._sums_up(best)
+            return labelled and sure and best.number.half_unit <= Fraction(1, 2)
         if wanted.beside and wanted.asked & SPECIAL and best.rank < Rank.NAMED:
             return "trainable" in wanted.asked and self._of_all is not None
         large = [each for each in self._said if not each.piece.small and not agree(each.number, best.number)]

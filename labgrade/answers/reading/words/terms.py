@@ -31,7 +31,7 @@ JOINED = re.compile(
 )
 # A line that goes on with `= 5`, or in the middle of a sentence.
 GOES_ON = re.compile(
-    r"\n[ \t>]*(?:[&|][ \t]*)?(?:(?==(?!=))|(?=≈|\\approx))"
+    r"\n[ \t>]*(?:[&|][ \t]*)?(?:(?==(?![=>]))|(?=≈|\\approx))"
     r"|(?<=[^\n|=;{}]{60}[a-z,])\n(?=[a-z]{1,20}[ ]|\d[\d,.]{4,20}[ ][A-Za-z])"
 )
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
