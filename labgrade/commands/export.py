@@ -248,5 +248,5 @@ def _said(merged: Merged, target: Path) -> Iterator[str]:
         for name in names:
             yield f"  '{one_line(name)}': {why}"
     if merged.left:
-        left = "row of the gradebook left as it was" if merged.left == 1 else "rows of the gradebook left as they were"
-        yield f"  {merged.left:,} {left}"
+        kept = "row of the gradebook left as it was" if merged.left == 1 else "rows of the gradebook left as they were"
+        yield f"  {merged.left:,} {kept}"
