@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,7 +40,7 @@ def each_row(
     answer: Table | Findings,
     expected: Value | None,
     *,
-    holds: list[str],
+    holds: list[Annotated[str, {"format": "comparison of columns"}]],
     rtol: Annotated[float, {"minimum": 0}] = 1e-6,
 ) -> Verdict:
     """What `holds` says is so in each row: `0 < seconds`, `share <= 1`, `flops == 2 * n ** 3`.
@@ -90,7 +91,10 @@ def _in_common(rows: Sequence[Row], asked: Sequence[ast.Compare]) -> str:
     """That a column is everywhere so many times what it should be."""
     for each in asked:
         if len(rows) > 1 and isinstance(each.ops[0], ast.Eq) and isinstance(each.left, ast.Name):
-            pairs = [(_value(each.left, row), _value(each.comparators[0], row)) for row in rows]
+            try:
+                pairs = [(_value(each.left, row), _value(each.comparators[0], row)) for row in rows]
+            except ZeroDivisionError:
+                continue
             if not all(given and right for given, right in pairs):
                 continue
             times = [given / right for given, right in pairs]
@@ -155,7 +159,7 @@ def _compares_columns(found: ast.Compare) -> bool:
 def _is_sum(node: Any) -> bool:
     match node:
         case ast.Constant(value=int() | float() as value):
-            return not isinstance(value, bool)
+            return not isinstance(value, bool) and math.isfinite(value)
         case ast.Name():
             return True
         case ast.UnaryOp(op=ast.USub(), operand=operand):

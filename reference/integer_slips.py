@@ -334,7 +334,8 @@ def _of_the_largest_value(weight: torch.Tensor, bits: int) -> torch.Tensor:
 def _of_the_whole_width(weight: torch.Tensor, bits: int, *, clamped: bool = True) -> torch.Tensor:
     low, high = bounds(bits, "symmetric", 0)
     scale = 2 * float(weight.abs().max()) / (2**bits - 1)
-    found = (weight / scale).round() if scale else weight * 0
+    # The largest one comes to half a step more than the largest step: to floats of 32 bits that is a tie.
+    found = (weight / scale).round(decimals=6).round() if scale else weight * 0
     return found.clamp(low - 1, high) if clamped else found
 
 

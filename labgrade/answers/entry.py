@@ -118,13 +118,12 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
     formula = text.lstrip("= ") if isinstance(text, str) and isinstance(value, Number) else "="
     worked = worked_out(formula) if "=" not in formula else None
     if worked is not None and worked.value != cast("Number", value).value:
-        return Answer(
-            value=worked, origin=origin, unsure=f"{origin}: '{cut(str(text))}' is not worked out", remarks=remarks
-        )
+        unsure = f"{origin}: '{cut(str(text))}' is not worked out"
+        return Answer(value=worked, origin=origin, unsure=unsure, instead=found.alone, remarks=remarks)
     if isinstance(text, str) and isinstance(value, Number) and (doubt := _doubt(text, value, str(kind), origin)):
         problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
         others = (*others, *_in_powers_of_two(value, doubt))
-    return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
+    return Answer(value=value, others=others, origin=origin, unsure=problem, instead=found.alone, remarks=remarks)
 
 
 def _in_powers_of_two(value: Number, doubt: str) -> tuple[Value, ...]:

@@ -108,8 +108,7 @@ def _stray(forms: list[Form], question: Question, reader: Reader) -> Answered | 
 
 def _unless_taken(found: Answered | None, question: Question) -> Answered | None:
     """What was found, unless it is an entry of another name, which is another answer of the same task."""
-    taken = isinstance(found, Answer) and any(f"'{name}' is " in found.unsure for name in question.taken)
-    return None if taken else found
+    return None if isinstance(found, Answer) and found.instead in question.taken else found
 
 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:

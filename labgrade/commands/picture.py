@@ -121,6 +121,9 @@ def _of_numbers(path: Path, step: float) -> str:
     from labgrade.reports.html.planes import histogram, standalone_svg
 
     found = np.load(path, mmap_mode="r", allow_pickle=False)  # no memory for what its head promises and it has not
+    if not isinstance(found, np.ndarray):
+        message = "it is an archive of arrays; save one of them with numpy.save"
+        raise ValueError(message)  # noqa: TRY004 - of a file, as the others
     numbers = found.ravel(order="K")
     if numbers.dtype.kind not in "biuf" or not numbers.size:
         message = f"it holds {numbers.size:,} values of type {numbers.dtype}; numbers are drawn"

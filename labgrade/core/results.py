@@ -55,8 +55,8 @@ class Answer:
     code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it. `free`: it
     was read in free text, of which other readings may be possible. `lossy`: in a format that may lose a part of it.
     `unsure`: why it is no value as it was handed in, where `value` is what may be meant; "" for one that is. `others`:
-    what else stands there that may be. `written`: a text as people see it, with addresses and images; "" where the
-    value has all of it.
+    what else stands there that may be. `instead`: the name of the entry that was taken, where its own is not there.
+    `written`: a text as people see it, with addresses and images; "" where the value has all of it.
     """
 
     value: Value
@@ -69,6 +69,7 @@ class Answer:
     lossy: bool = False
     unsure: str = ""
     others: tuple[Value, ...] = ()
+    instead: str = ""
     written: str = ""
 
 

@@ -157,11 +157,7 @@ class Trials:
         (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
         means = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
-        judged: dict[str, Trial] = {}  # of a hundred changes most give what another one gave
-        for value in values:
-            if value is not None and repr(value) not in judged:
-                judged[repr(value)] = self._judged(value, origin, *means)
-        return [None if value is None else judged[repr(value)] for value in values]
+        return [None if value is None else self._judged(value, origin, *means) for value in values]
 
     def source(self) -> Source | None:
         """The only function that the answer comes from, with its file; None where it is not one of a Python file."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
 from labgrade.truth.measure import UnfitError
+from labgrade.values import Number
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from labgrade.values import Value
 
 _LABEL = "name"
+_TELLING = 10
 
 
 def says(grader: ProbeGrader, task: Task, submission: Submission, item: Item, value: Value) -> str:
@@ -29,6 +31,8 @@ def says(grader: ProbeGrader, task: Task, submission: Submission, item: Item, va
     own, case, source = task.subject, item.subject, item.check.expected
     if own is None or case is None or not item.check.cases or not isinstance(source, QuantityCall):
         return ""
+    if isinstance(value, str) or (isinstance(value, Number) and abs(value.value) < _TELLING):
+        return ""  # one of few words, or a small number, comes of other mistakes, too
     try:
         found = [words for words, given in _given(own, case) if _fits(grader, task, submission, item, given, value)]
     except (FaultError, UnfitError):

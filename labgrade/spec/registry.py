@@ -31,9 +31,10 @@ MODEL = "model"  # the registry of networks: those of several files may have one
 _ZOO = frozenset({"torchvision", "micro", "linear", "generated"})
 _MOST_BYTES = 128 << 10  # of a network's source, which travels with each request
 SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of it, which is no value for a spec
-# What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table.
+# What `Annotated[int, {"minimum": 1}]` may say beside the type: `column` is one of numbers, of the answer's table, and
+# a `comparison of columns` names several of these.
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
-COLUMN = "column"
+COLUMN, COMPARED = "column", "comparison of columns"
 # By these words a function finds a file beside it whose name it makes.
 _FINDS_FILES = r"\b__(?:file|path|spec)__\b|\bresources\b|\bget_data\b|\bgetfile\b|\bgetsourcefile\b"
 _TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports

@@ -9,7 +9,7 @@ from labgrade.core.did_you_mean import did_you_mean, offer
 from labgrade.core.errors import SpecFinding
 from labgrade.core.task import ARTIFACT_KINDS, SCALAR_KINDS
 from labgrade.spec.data import NUMBERS, checks, is_number, listed, mapping, rows, sources
-from labgrade.spec.registry import COLUMN
+from labgrade.spec.registry import COLUMN, COMPARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Loaded, Path
     from labgrade.spec.course import Course
 
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # and not the e of 1e-6
 _EVERYTHING = frozenset({*SCALAR_KINDS, "histogram", "tensor", "table", "table_of"})
 # What a checker's annotation of its answer takes, in types of the language.
 _TAKEN = {
@@ -144,12 +145,14 @@ def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
         for key, value in mapping(given).items():
             if entry is None or key not in entry.parameters or COLUMN not in str(entry.parameters[key].schema):
                 continue
-            for at, column in enumerate(value if isinstance(value, list) else [value]):
+            compared = COMPARED in str(entry.parameters[key].schema)
+            for at, said in enumerate(value if isinstance(value, list) else [value]):
                 place = (*path, "checker", name, key, *([at] if isinstance(value, list) else []))
-                if column is not None and column not in columns:
-                    yield place, f"the table has no column '{column}'{offer(str(column), numbers)}"
-                elif column is not None and column not in numbers:
-                    yield place, f"the column '{column}' holds no numbers{offer('', numbers)}"
+                for column in dict.fromkeys(_NAME.findall(str(said))) if compared else [said]:
+                    if column is not None and column not in columns:
+                        yield place, f"the table has no column '{column}'{offer(str(column), numbers)}"
+                    elif column is not None and column not in numbers:
+                        yield place, f"the column '{column}' holds no numbers{offer('', numbers)}"
 
 
 def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:

@@ -1,8 +1,10 @@
 """`labgrade picture` of tables and arrays that were made to break it: one line that says why, or a picture."""
 
+import io
 import struct
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 from labgrade.cli import main
@@ -15,7 +17,14 @@ def array(kind, shape, body=bytes(24)):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head.encode() + body
 
 
+def archive():
+    file = io.BytesIO()
+    np.savez(file, a=np.ones(3))
+    return file.getvalue()
+
+
 REFUSED = {
+    "archive.npy": (archive(), "it is an archive of arrays; save one of them with numpy.save"),
     "promises more.npy": (array("'<f8'", "(10000000000000,)"), "greater than file size"),
     "negative.npy": (array("'<f8'", "(-3,)"), "negative dimensions"),
     "nothing.npy": (array("'<f8'", "(0,)", b""), "can't be drawn"),

@@ -57,3 +57,23 @@ def test_the_argument_file_or_key_is_named(tmp_path):
     ]
     assert found["right"] == []
     assert not any("is not used" in each.hint for each in found["other"])
+
+
+LARGER = """
+def larger(config, *, factor: int, data: str) -> str:
+    '''Which of two is larger.'''
+    with open(data) as file:
+        return "size" if config["size"] * factor > sum(map(int, file.read().split())) else "data"
+"""
+
+
+@pytest.mark.slow
+def test_of_a_word_that_other_mistakes_give_too_nothing_is_said(tmp_path):
+    spec = SPEC.replace("type: count", "type: text").replace("scaled_size", "larger")
+    files = {"specs/lab/t.yaml": spec, "specs/lab/one.txt": "3 7", "specs/lab/two.txt": "90"}
+    files |= {"reference/larger.py": LARGER}
+    files |= {"submissions/least/hw.py": "def scaled(config, factor, data):\n    return 'data'\n"}
+    with own_course.grading(own_course.write(tmp_path, files)) as grade:
+        found = list(grade("least").values())
+    assert "INCORRECT" in {str(each.outcome) for each in found}
+    assert not any("is not used" in each.hint for each in found)

@@ -123,7 +123,7 @@ def test_whole_numbers_that_are_made_otherwise(name, scheme, per):
 def test_scales_over_the_whole_width(name, top):
     found = value(f"quantised_integers_of_the_whole_width{name}", bits=8)
     for layer, weight in weights().items():
-        whole = np.round(weight / (2 * abs(weight).max() / 255))
+        whole = np.round(np.float32(weight) / np.float32(2 * abs(weight).max() / 255))
         assert np.array_equal(found[layer], np.minimum(whole, top)), layer
 
 

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numerals.numbers import find_numbers
-from labgrade.answers.reading.words.terms import SIGNS, agree, stands_out
+from labgrade.answers.reading.words.terms import SIGNS, TAG, agree, stands_out
 from labgrade.answers.reading.words.vocabulary import pattern
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"[;|\uff1b\u3002]|(?<!\bca)(?<!approx)(?<!e\.g)(?<!i\.e)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
-_MARKS = re.compile(r"<[^<>\n]{1,40}>")  # `<2-1-4>` and `<b>`: no signs
+_NUMBERED = re.compile(r"<\d{1,2}(?:[-.]\d{1,2}){0,4}>")  # `<2-1-4>`: no sign
 _OPEN = re.compile(r"[\s*_`$)]*(?:\?|±|\+/-|\\pm|[✗✘❌])")
 _PART_OF = re.compile(  # only 1,025,000 of the 6,624,904 parameters are trainable
     r"(?:[\d%]|\b(?:none|few|some|many|half|part|most|not all|einige|wenige|keine\w?|aucune?))[\s*_`]+"
@@ -69,7 +69,7 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
 
     `about` is the model in question: a number said of another one is none.
     """
-    plain = _ADDS_UP.sub(" = ", _MARKS.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:])))
+    plain = _ADDS_UP.sub(" = ", _NUMBERED.sub(" ", TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:]))))
     sentence = _SENTENCE.split(plain)[-1]
     sentence = _without_labels(_ASIDE.sub(" ", sentence))
     clauses = _CLAUSE.split(sentence)

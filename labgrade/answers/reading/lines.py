@@ -47,7 +47,7 @@ _DEFINED = re.compile(  # 1 MB = 10^6 bytes
 )
 _OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]+)+")  # of a quotation or a prompt, no sign
-_LISTED = re.compile(r"(?<![\d/])\d[\d,.'_]*(?: ?/ ?(?!1024|1000|1e|2\^)\d[\d,.'_]*){2,20}(?![\d/])")
+_LISTED = re.compile(r"(?<![\d,.'_/])\d[\d,.'_]*(?: ?/ ?(?!1024|1000|1e|2\^)\d[\d,.'_]*){2,20}(?![\d/])")
 _RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")

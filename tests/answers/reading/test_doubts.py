@@ -39,6 +39,7 @@ def doubted(text):
         f"Total: between 6,000,000 and {SIX}",
         f"Total: zwischen 6 Mio und {SIX}",
         f"Memory: {SIX} with float64",
+        f"somewhere < 9,000,000 and > {SIX}",
     ],
 )
 def test_a_number_that_is_a_part_of_others_or_another_ones_is_doubted(text):
@@ -53,6 +54,8 @@ def test_a_number_that_is_a_part_of_others_or_another_ones_is_doubted(text):
         f"GoogLeNet (aux_logits = False): {SIX}",
         f"Counted by hand I get {SIX}.",
         f"Total: {SIX}, as expected",
+        f"<2-1-1> {SIX}",
+        f"<b>{SIX}</b>",
         f"I get {SIX} MACs, that is 13,249,808 FLOPs. I get 13,249,808 FLOPs.",
         f"Memory in float32: {SIX}",
         f"In fp16 it would be half as much, so it is {SIX}",
