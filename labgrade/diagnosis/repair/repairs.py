@@ -22,6 +22,7 @@ from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.networks.called import Called, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import SmallNetwork
+from labgrade.diagnosis.repair.causes import cause
 from labgrade.diagnosis.repair.edits import edits, leading_to
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.repair.places import statements
@@ -93,6 +94,7 @@ class Repair:
     slip: str = ""
     beside: Hypothesis | None = None
     on: str = "networks"
+    cause: str = ""
 
     def says(self) -> str:
         """It in words for the student."""
@@ -103,9 +105,10 @@ class Repair:
         besides = f"; what it does with {named} is another matter" if self.but else ""
         small = "small networks" if self.on == "networks" else self.on
         on = f"on all {self.tried} {small} on which it was called{besides}."
+        why = f"{self.cause} " if self.cause else ""
         if self.slip:
             return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} that alone is wrong {on}"
-        return f"{said[:1].upper()}{said[1:]} your function is right {on}"
+        return f"{why}{said[:1].upper()}{said[1:]} your function is right {on}"
 
 
 class Repairs:
@@ -291,7 +294,15 @@ class _Search:
             right = len(self._called) - len(still)
             if found is None or right > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
-                found = Repair(edits=some, tried=right, but=tuple(but), slip=says, beside=slip, on=noun(self._trials))
+                found = Repair(
+                    edits=some,
+                    tried=right,
+                    but=tuple(but),
+                    slip=says,
+                    beside=slip,
+                    on=noun(self._trials),
+                    cause="" if slip else cause(self._source.text, some),
+                )
             if not still:
                 break
         return found
