@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis import as_code, unused
+from labgrade.diagnosis.bases import slipped
 from labgrade.diagnosis.behaviour import (
     ENOUGH_WRONG,
     Behaviour,
@@ -19,6 +20,7 @@ from labgrade.diagnosis.behaviour import (
     matters_on,
     same_as,
 )
+from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.networks.called import Called, called_on, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import NoAnswer, Submission
     from labgrade.core.task import Check, Task
+    from labgrade.diagnosis.bases import Base
     from labgrade.diagnosis.behaviour import Hypothesis
     from labgrade.diagnosis.counterexample import SearchVerdict
     from labgrade.diagnosis.probe import ProbeGrader
@@ -137,6 +140,23 @@ class Diagnoser:
         """Whether a function is right on all small networks: a slip would show there, so that it makes none."""
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and bool(behaviour.called) and all(each.right for each in behaviour.called)
+
+    def unseen(self, item: Item, base: Base, names: Sequence[str]) -> list[str]:
+        """The slips of these that may be a function's own though it is right on all small networks.
+
+        On none of them they make a difference.
+        """
+        trials = Trials(self._grader, self._task, item.check, self._submission)
+        behaviour, left = self._behaviour(trials), list(names)
+        try:
+            for called in behaviour.called if behaviour is not None else ():
+                if left:
+                    made = slipped(base, called.network.subject, {"among": [*left]}, trials.value_of)["values"]
+                    other = {name for name, plain in made if not fits(trials.kind, called.trial, plain)}
+                    left = [name for name in left if name not in other]
+        except FaultError:
+            return []
+        return left
 
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
         """The verdict of a search, with what the function does where nothing is said of it yet.

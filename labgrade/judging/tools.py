@@ -46,7 +46,7 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
     try:
         given = list(_given(call, item, oracle))
         if isinstance(value, Table):
-            return _with_table(verdict, value, given, item.check)
+            return _with_table(verdict, value, given)
         found = [each for each in given if _fits(value, each["value"])]
         # Of few digits the number may be another tool's, too: the one that a misconception names is meant.
         found = [each for each in found if any(tool in verdict.hint for tool in each["tools"])] or found
@@ -62,9 +62,9 @@ def of_choice(chosen: Choice, item: Item, oracle: Oracle, quantities: Registry) 
     return replace(chosen, verdict=of_tool(chosen.verdict, chosen.number, item, oracle, quantities))
 
 
-def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]], check: Check) -> Verdict:
+def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]]) -> Verdict:
     """The verdict on a table of which each row is a tool's, with the tools and what they do otherwise as its hint."""
-    if verdict.hint or check.hidden:
+    if verdict.hint:
         return verdict
     right = {row.name for row in verdict.rows if row.right}
     for each in given:
@@ -117,7 +117,7 @@ def _said(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:
     share = Fraction(round(10 * given["share"]), 10)
     made = partial(max(verdict.credit, max(known, default=Fraction(0)) * share), verdict.reason)
     facts = {**verdict.facts, "explained": given["amounts"]}
-    hint = "" if check.hidden else given["amounts" if check.reveal else "says"]
+    hint = given["amounts" if check.reveal or check.hidden else "says"]
     return replace(
         verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, fits=(), hint=hint, facts=facts
     )
