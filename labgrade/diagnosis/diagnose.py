@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.core.results import NoAnswer, Submission
-    from labgrade.core.task import Check, Task
+    from labgrade.core.task import Check, SubjectSpec, Task
     from labgrade.diagnosis.bases import Base
     from labgrade.diagnosis.behaviour import Hypothesis
     from labgrade.diagnosis.counterexample import SearchVerdict
@@ -257,15 +257,14 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         return Diagnosis(causes=(CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
     for holds in (found.holds, *found.same, *found.alike) if found.holds is not None else ():
-        try:
-            here = matters_on(trials, holds, trial, item.subject)
-        except FaultError:
-            here = None
+        here = _here(trials, holds, trial, item.subject)
         if here is not None:
             known = [each for each in item.check.misconceptions if each.says == trial.verdict.hint]
             alike = bool(known) and not holds.says and same_as(trials, replace(holds, slips=here), found.called, known)
             # What the task's own subject refutes is no alternative.
-            left = found if holds is found.holds else replace(found, holds=holds, alike=())
+            alternatives = found.alike if holds is found.holds else ()
+            fit = [each for each in alternatives if _here(trials, each, trial, item.subject) is not None]
+            left = replace(found, holds=holds, alike=fit)
             return _holding(left, holds, here, trial.verdict.hint if alike else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
@@ -281,6 +280,14 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     return replace(
         seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but, spared=found.spared
     )
+
+
+def _here(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
+    """The slips that make the value on the task's own subject; None where they don't, or can't be made there."""
+    try:
+        return matters_on(trials, holds, trial, subject)
+    except FaultError:
+        return None
 
 
 def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:

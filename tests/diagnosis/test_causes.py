@@ -21,6 +21,10 @@ SAID = [
       "`type(m).__name__` is the same for all of one class.")),
     ("macs[m] = 1", "macs[m] = macs.get(m, 0) + 1",
      "`macs[m] = ...` throws away what stood there before. `m` is the same for several of them."),
+    ("for k, m in x.named_children():\n        macs[k] = 1",
+     "for k, m in x.named_children():\n        macs[k] = macs.get(k, 0) + 1",
+     ("`macs[k] = ...` throws away what stood there before. "
+      "`k` is a name within the module around it: several may have the same.")),
     ("total = 2", "total += 2", "`total = ...` throws away what it held before."),
     ("total += m.numel()", "pass", "`total += m.numel()` counts what does not belong there."),
     ("for m in x.children(): go(m)", "for m in x.modules(): go(m)",

@@ -3,7 +3,9 @@
 import pytest
 from helpers.direct import RIGHT, trials
 
+from labgrade.diagnosis.behaviour import explore
 from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.networks.called import called_on
 from labgrade.diagnosis.stated import Means, by_itself
 from labgrade.judging.items import items
 
@@ -35,3 +37,30 @@ def test_a_slip_that_small_networks_refute_is_not_told(tmp_path):
     more = "491_520 * (len(total) == 3 and total[0] == 552_960)"
     broken = RIGHT.replace("return sum(total)", f"return sum(total) + {more}")
     assert not said(tmp_path, broken, "micro/unordered").startswith("Linear layers")
+
+
+FIRST_RUN = """
+import torch
+from torch import nn
+
+def macs_by_layer(model, input_size):
+    macs = {}
+    for name, m in model.named_modules():
+        if isinstance(m, (nn.Conv2d, nn.Linear)):
+            def hook(m, i, o, name=name):
+                macs.setdefault(name, o.numel() * m.weight[0].numel())
+            m.register_forward_hook(hook)
+    with torch.no_grad():
+        model(torch.zeros(input_size))
+    return macs
+"""
+
+
+def test_that_the_first_run_is_kept_is_told_from_that_the_last_one_is(tmp_path):
+    found = trials(tmp_path, FIRST_RUN, check="by-layer")
+    try:
+        behaviour = explore(found, called_on(found))
+    finally:
+        found._grader.stop()
+    assert behaviour.holds.slips == ("repeats",)
+    assert not behaviour.alike

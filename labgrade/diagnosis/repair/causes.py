@@ -113,6 +113,8 @@ class _Reader(Places):
     def _key(self, target: ast.Subscript) -> str:
         """When a key is the same for two."""
         shown = short(self._text(target.slice))
+        if self._from_children(shown):
+            return f" `{shown}` is a name within the module around it: several may have the same."
         key = self._bound(target.slice)
         match key:
             case ast.Call(func=ast.Name(id="str" | "repr"), args=[_]):
@@ -125,6 +127,16 @@ class _Reader(Places):
                 return f" `{shown}` is the same for all of one class."
             case _:
                 return f" `{shown}` is the same for several of them."
+
+    def _from_children(self, name: str) -> bool:
+        """Whether it is a name that named_children() gives, in a loop."""
+        return any(
+            isinstance(each, ast.For)
+            and isinstance(each.target, ast.Tuple)
+            and self._text(each.target.elts[0]) == name
+            and self._text(each.iter).endswith(".named_children()")
+            for each in ast.walk(self._tree)
+        )
 
     def _bound(self, node: ast.expr) -> ast.expr:
         """What a name is bound to where that is said once; else the node itself."""
