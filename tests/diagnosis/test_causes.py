@@ -62,6 +62,13 @@ SAID = [
     ("for m in x:\n        go(m)",
      "for m in x:\n        if hasattr(m, 'children') and any(True for _ in m.children()): continue\n        go(m)",
      "A module with modules inside is counted, and what is inside of it once more."),
+    ("q(lambda m, i, o: t.append(i[0].numel()))", "q(lambda m, i, o: t.append(o.numel()))",
+     "What the layer is given is taken where what it puts out belongs."),
+    ("q(lambda m, i, o, r=r: t.append(o.numel()))", "q(lambda m, i, o, r=r: t.append(i[0].numel()))",
+     "What the layer puts out is taken where what it is given belongs."),
+    ("h, w = x\n    y = h * h * n", "h, w = x\n    y = h * w * n",
+     "`h` is taken twice: `w` is missing in the product."),
+    ("h_out, w_out = x\n    y = w_out * n", "h_out, w_out = x\n    y = h_out * n", ""),
     # what the change itself says as well
     ("y = a * 2", "y = a * 4", ""),
     ("y = a + b", "y = a - b", ""),

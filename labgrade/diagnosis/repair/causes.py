@@ -174,8 +174,10 @@ class _Reader(Places):
     def _of_expression(self, node: ast.expr, edit: Edit) -> str:
         text = edit.text
         match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) if (name, text) in _NAMES:
-                return _NAMES[name, text].format(was=name)
+            case ast.Name() | ast.Attribute():
+                return self._of_name(node, text)
+            case ast.Subscript(value=ast.Name(id=given)) if self._of_hook(node)[1:] == (given, text):
+                return "What the layer is given is taken where what it puts out belongs."
             case ast.BinOp() | ast.BoolOp() | ast.IfExp():
                 return self._of_operation(node, edit)
             case ast.Subscript(slice=ast.Slice()) if text == self._text(node.value):
@@ -188,6 +190,17 @@ class _Reader(Places):
                 return ""
             case ast.Constant(value=int(at)):
                 return self._index(node, at, text)
+            case _:
+                return ""
+
+    def _of_name(self, node: ast.Name | ast.Attribute, text: str) -> str:
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if (name, text) in _NAMES:
+                return _NAMES[name, text].format(was=name)
+            case ast.Name(id=name) if self._of_hook(node)[2:] == (name,) and text == f"{self._of_hook(node)[1]}[0]":
+                return "What the layer puts out is taken where what it is given belongs."
+            case ast.Name(id=name) if self._factors(node).count(name) > 1 and text not in self._factors(node):
+                return f"`{name}` is taken twice: `{text}` is missing in the product."
             case _:
                 return ""
 
@@ -247,6 +260,27 @@ class _Reader(Places):
             case _:
                 return f"`{shown}` is subtracted, and should not be."
 
+    def _of_hook(self, node: ast.AST) -> tuple[str, ...]:
+        """The last three parameters of the function around it."""
+        scope = next((each for each in self._around(node) if isinstance(each, ast.FunctionDef | ast.Lambda)), None)
+        given = scope.args.args[: len(scope.args.args) - len(scope.args.defaults)] if scope else []
+        return tuple(each.arg for each in given[-3:]) if len(given) >= 3 else ()  # noqa: PLR2004
+
+    def _factors(self, node: ast.expr) -> list[str]:
+        """The factors of the product that an expression is one of."""
+        product: ast.AST = node
+        while isinstance(above := self._above.get(id(product)), ast.BinOp) and isinstance(above.op, ast.Mult):
+            product = above
+        found: list[str] = []
+        waiting = [product]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult):
+                waiting += [each.left, each.right]
+            elif isinstance(each, ast.expr):
+                found.append(self._text(each))
+        return found
+
     def _gone(self, node: ast.BoolOp, edit: Edit) -> str:
         word = " and " if isinstance(node.op, ast.And) else " or "
         for each in node.values:
@@ -264,10 +298,6 @@ class _Reader(Places):
         if not (isinstance(held, ast.Subscript) and held.slice is node and at in _PLACES and other in _PLACES):
             return ""
         whole, base = self._text(held), short(self._text(held.value))
-        product = self._above.get(id(held))
-        while isinstance(above := self._above.get(id(product)), ast.BinOp) and isinstance(product, ast.BinOp):
-            product = above
-        factors = [self._text(each) for each in ast.walk(product) if isinstance(each, ast.Subscript)] if product else []
-        if isinstance(product, ast.BinOp) and factors.count(whole) > 1:
+        if self._factors(held).count(whole) > 1 and f"{self._text(held.value)}[{text}]" not in self._factors(held):
             return f"`{short(whole)}` is taken twice: that is right only where both of `{base}` are the same."
         return f"The {_PLACES[at]} of `{base}` stands where the {_PLACES[other]} belongs."
