@@ -69,6 +69,11 @@ SAID = [
     ("h, w = x\n    y = h * h * n", "h, w = x\n    y = h * w * n",
      "`h` is taken twice: `w` is missing in the product."),
     ("h_out, w_out = x\n    y = w_out * n", "h_out, w_out = x\n    y = h_out * n", ""),
+    ("y = a * 2 // n", "y = a * 2", "It is divided by `n`, and should not be."),
+    ("y = groupby(x)", "y = groupby(sorted(x))", "`groupby` joins what stands side by side alone."),
+    ("macs[k] = x", "macs[k] = x.clone()",
+     "What is kept is not a copy: it changes when the tensor is written to later."),
+    ("if m.g:\n        return k\n    y = 1", "if True:\n        return k\n    y = 1", ""),
     # what the change itself says as well
     ("y = a * 2", "y = a * 4", ""),
     ("y = a + b", "y = a - b", ""),

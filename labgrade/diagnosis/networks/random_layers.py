@@ -207,10 +207,10 @@ class Twice:
         if self.conv and len(shape) == IMAGE:
             step = self.conv.keeping(shape[1], out=shape[1])
             padding = step["with"].get("padding", 0)
+            if not self.shrinking or isinstance(padding, str):
+                return {"twice": [step]}, shape
             pads = padding if isinstance(padding, list) else [padding] * 2
             left = [size - 4 * pad for size, pad in zip(shape[2:], pads, strict=True)]
-            if not self.shrinking:
-                return {"twice": [step]}, shape
             if min(left) < 1:
                 return None
             bare = {key: value for key, value in step["with"].items() if key != "padding"}

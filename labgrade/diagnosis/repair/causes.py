@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _PLACES = {0: "first", 1: "second", 2: "third", -1: "last"}
 _LAST_PART = ("split", "rsplit", "partition", "rpartition")
+_COPY = "What is kept is not a copy: it changes when the tensor is written to later."
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _CHILDREN = "`{was}()` gives what lies directly below alone: what is deeper in the model is left out."
 _MODULES = "`{was}()` gives the model itself and everything at any depth, not only what lies directly below."
 _KEPT_ONCE = "A set keeps what is equal once: the second of two equal ones is lost."
@@ -47,7 +49,6 @@ _NAMES = {
 }  # fmt: skip
 _INSERTED = {
     "if hasattr(": "A module with modules inside is counted, and what is inside of it once more.",
-    ".clone()": "What is kept is not a copy: it changes when the tensor is written to later.",
 }
 
 
@@ -72,6 +73,8 @@ class _Reader(Places):
     def says(self, edit: Edit) -> str:
         if edit.text.startswith("pass") and self._source[edit.start : edit.end].startswith("return"):
             return "The function returns within the loop, before that has gone through everything."
+        if edit.text.endswith(".clone()") and not self._source[: edit.end].endswith(".clone()"):
+            return _COPY
         node = self._at_span(edit.start, edit.end)
         if node is None:
             return self._inserted(edit)
@@ -209,7 +212,7 @@ class _Reader(Places):
         match node:
             case ast.BinOp(op=ast.FloorDiv()) if text.startswith("-(-"):
                 return "`//` rounds down: what is left over behind the last whole one is dropped."
-            case ast.BinOp(op=ast.Mult() | ast.Add() | ast.Sub()):
+            case ast.BinOp(op=ast.Mult() | ast.Add() | ast.Sub() | ast.Div() | ast.FloorDiv()):
                 return self._operand(node, edit)
             case ast.BoolOp(op=ast.And()) if gone := self._gone(node, edit):
                 return f"`{gone}` lets too little through."
@@ -234,8 +237,12 @@ class _Reader(Places):
                 return f"`if {shown}` leaves out some that belong there."
             case ast.If(test=test, body=[ast.Continue()]) if test is node and text == "False":
                 return f"`if {shown}: continue` leaves out some that belong there."
-            case ast.If(test=test, orelse=[]) if test is node and text == "True":
+            case ast.If(test=test, body=[first, *_], orelse=[]) if (
+                test is node and text == "True" and not isinstance(first, _LEAVING)
+            ):
                 return f"`if {shown}` leaves out some that belong there."
+            case ast.Call(args=[only]) if only is node and text == f"sorted({self._text(node)})":
+                return "`groupby` joins what stands side by side alone."
             case ast.BinOp(op=ast.Mult()) if text == "1":
                 return f"It is counted `{shown}` times, and belongs there once."
             case ast.BinOp(op=ast.Add()) if text == f"2 * {self._text(node)}":
@@ -248,7 +255,7 @@ class _Reader(Places):
         left, right = self._text(node.left), self._text(node.right)
         kept = edit.text.removeprefix("(").removesuffix(")")
         gone = right if kept in (left, edit.text) and edit.text in (left, f"({left})") else ""
-        gone = gone or (left if edit.text in (right, f"({right})") and not isinstance(node.op, ast.Sub) else "")
+        gone = gone or (left if edit.text in (right, f"({right})") and isinstance(node.op, ast.Mult | ast.Add) else "")
         if not gone:
             return ""
         shown = short(gone)
@@ -257,8 +264,10 @@ class _Reader(Places):
                 return f"The factor `{shown}` is too much."
             case ast.Add():
                 return f"`{shown}` is added, and does not belong there."
-            case _:
+            case ast.Sub():
                 return f"`{shown}` is subtracted, and should not be."
+            case _:
+                return f"It is divided by `{shown}`, and should not be."
 
     def _of_hook(self, node: ast.AST) -> tuple[str, ...]:
         """The last three parameters of the function around it."""
