@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
 from labgrade.values import Number, Table
-from labgrade.verdict import OF_TOOL, Outcome, partial
+from labgrade.verdict import FEW_DIGITS, OF_TOOL, Outcome, partial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,7 +116,9 @@ def _said(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:
     known = [] if recognised else [each.credit for each in check.misconceptions if each.by_share]
     share = Fraction(round(10 * given["share"]), 10)
     made = partial(max(verdict.credit, max(known, default=Fraction(0)) * share), verdict.reason)
-    facts = {**verdict.facts, "explained": given["amounts"], OF_TOOL: given["says"]}
+    facts = dict(verdict.facts) if check.hidden else {**verdict.facts, "explained": given["amounts"]}
+    if FEW_DIGITS in facts:
+        facts[OF_TOOL] = given["says"]
     hint = given["amounts" if check.reveal or check.hidden else "says"]
     return replace(
         verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, fits=(), hint=hint, facts=facts
