@@ -17,7 +17,6 @@ from .operations import (
     is_layer,
     is_linear,
     kernel,
-    last_of,
     last_of_types,
 )
 
@@ -136,24 +135,6 @@ LEFT_OUT: Library = {
         change=last_of_types,
         says="Of the layers of one class only the last is counted, as in a dict by the class's name. Add up: += in "
         "place of =.",
-    ),
-    "last_of_name": Slip(
-        of="left out",
-        change=last_of(lambda o: o.call.name.rpartition(".")[2]),
-        says="Layers whose names end alike (conv, 0, 1) overwrite each other: only the last of them is counted, as in "
-        "a dict by the last part of the name. Take the whole name, or add up.",
-    ),
-    "last_printed_alike": Slip(
-        of="left out",
-        change=last_of(lambda o: repr(o.call.module)),
-        says="Layers that are printed alike overwrite each other: only the last of them is counted, as in a dict by "
-        "str(module). Take the whole name in named_modules(), or add up.",
-    ),
-    "last_of_shape": Slip(
-        of="left out",
-        change=last_of(lambda o: (o.call.type, o.output_shape)),
-        says="Layers of one class whose outputs have the same shape overwrite each other: only the last of them is "
-        "counted, as in a dict by the shape. Add up.",
     ),
     "direct": Slip(
         of="left out",

@@ -172,24 +172,6 @@ def last_of_types(parts: Sequence[Part]) -> Factors:
     return [int(last.get(part.source.call.type) == id(part.source)) for part in parts]
 
 
-def last_of(key: Callable[[CountedOperation], object]) -> Callable[[Sequence[Part]], Factors]:
-    """Leave out all but what the last operation of each key does, as a dict by that key has it.
-
-    Raises:
-        ValueError: nothing has a key that something else has.
-    """
-
-    def factors(parts: Sequence[Part]) -> Factors:
-        last = {key(part.source): id(part.source) for part in parts if part.counted}
-        kept = [int(last.get(key(part.source), id(part.source)) == id(part.source)) for part in parts]
-        if all(kept):
-            message = "no two have one key"
-            raise ValueError(message)
-        return kept
-
-    return factors
-
-
 def first_calls(parts: Sequence[Part]) -> list[int]:
     first: dict[str, int] = {}
     calls = [part.source.call for part in parts]

@@ -90,32 +90,6 @@ def test_an_output_that_lacks_the_plus_one():
     assert "no_plus_one" in [name for name, _ in answer["values"]]
 
 
-def overwritten(subject, key):
-    """The MACs that a dict holds in the end."""
-    macs = {}
-    module, x = subject.with_weights()
-    for name, each in module.named_modules():
-        if isinstance(each, nn.Conv2d | nn.Linear):
-            each.register_forward_hook(
-                lambda layer, _, y, name=name: macs.update({key(name, layer, y): y.numel() * layer.weight[0].numel()})
-            )
-    module(x)
-    return sum(macs.values())
-
-
-def test_layers_that_overwrite_each_other():
-    keys = {
-        "last_of_name": lambda name, *_: name.split(".")[-1],
-        "last_printed_alike": lambda _, layer, __: str(layer),
-        "last_of_shape": lambda _, layer, y: (type(layer), y.shape),
-    }
-    subject = Subject(model="torchvision/resnet18", shape=(2, 3, 64, 64))
-    answer = QUANTITIES["macs_slips"].load()(subject, layers=["Conv2d", "Linear"])
-    assert {name: dict(answer["values"])[name] for name in keys} == {
-        name: overwritten(subject, key) for name, key in keys.items()
-    }
-
-
 @pytest.mark.filterwarnings("ignore:Using padding")
 def test_shapes_of_convolutions_of_all_kinds():
     subject = Subject(model="micro/unordered", shape=(2, 3, 32, 40), code=OWN.code_of("micro/unordered"))
