@@ -43,6 +43,19 @@ def exemplar_of(task: Task, samples: Iterable[Sample], folder: Path, grader: Gra
     return ""
 
 
+def why_no_exemplar(task: Task, samples: Iterable[Sample], folder: Path) -> str:
+    """Say what is lacking where no submission is right throughout a task."""
+    exemplar = next((sample for sample in samples if sample.name == EXEMPLAR), None)
+    place = f"{folder.name}/{EXEMPLAR}"
+    if exemplar is None:
+        return f"no submission is right throughout: put an exemplar into '{place}'"
+    if not exemplar.expected:
+        return f"the exemplar lacks task '{task.id}': hand in its answers in '{place}', too"
+    if task.id not in exemplar.expected:
+        return f"the exemplar lacks task '{task.id}': '{place}.expected.yaml' does not say what each check comes to"
+    return f"no submission is right throughout: '{place}.expected.yaml' expects less than CORRECT of task '{task.id}'"
+
+
 def submission_of(folder: Path, name: str = "") -> Submission:
     """A folder of labgrade's as a submission, its regular files as they are."""
     files = sorted(

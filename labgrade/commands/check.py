@@ -66,6 +66,7 @@ def check(options: argparse.Namespace) -> int:
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
+    _say_labs(report, options)
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)
@@ -79,6 +80,17 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _say_labs(report: Report, options: argparse.Namespace) -> None:
+    """Say which labs were graded, where none was named and there are others."""
+    if options.lab is not None or options.task or options.json == "-":
+        return
+    from labgrade.spec import course
+
+    graded = {task.lab for who in report.submissions for task in who.tasks}
+    if said := course.other_labs(course.find_for(options.path, options.course).specs, graded):
+        print(said)  # noqa: T201
 
 
 def _write_page(report: Report, options: argparse.Namespace) -> None:

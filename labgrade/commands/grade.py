@@ -21,6 +21,7 @@ from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
 from labgrade.run.regrade import Again, Plans, plans
+from labgrade.spec import course
 from labgrade.spec.load import chosen
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
@@ -123,7 +124,17 @@ def grade(options: argparse.Namespace) -> int:
         keep_schemas(found)
         return chosen(found, request.lab, request.tasks)
 
-    return _go(Plans(runs=(Again(request=request, choose=choose),)), options)
+    code = _go(Plans(runs=(Again(request=request, choose=choose),)), options)
+    if options.lab is None and not options.task:
+        _say_labs(course.find(request.root))
+    return code
+
+
+def _say_labs(found: Course) -> None:
+    """Say which labs were graded, where none was named and there are others."""
+    graded = {path.parent.name for path in chosen(found)}
+    if said := course.other_labs(found.specs, graded):
+        print(said)  # noqa: T201
 
 
 def regrade(options: argparse.Namespace) -> int:

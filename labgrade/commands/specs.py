@@ -20,6 +20,7 @@ from labgrade.values import show
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from rich.console import Console
 
@@ -126,6 +127,8 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
     entries = [each for each in quantities.values() if each.slip is not None]
     single = slips.halved_quantity(quantities, word)
     of_word = [each for each in entries if each.slip and word in each.slip.of]
+    if word in quantities and quantities[word].slip is None and not of_word and not single:
+        return [_say_no_slips(word, quantities)]
     known = _show_doubled_slips(single, word, entries, console) if single else []
     for entry in entries:
         slip = cast("SlipNote", entry.slip)
@@ -136,6 +139,13 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
             console.print(f"    of {of}, credit {slip.credit:g}", markup=False, style="dim")
             console.print(f"    {slip.hint}", markup=False)
     return known
+
+
+def _say_no_slips(quantity: str, quantities: Mapping[str, Entry]) -> str:
+    """Say that a quantity has no slips that a spec can name, though some may be worked out for each subject."""
+    worked_out = f"; hints use those of {quantity}{SLIPS}" if quantity + SLIPS in quantities else ""
+    print(f"'{quantity}' has no slips that a spec can name{worked_out}")  # noqa: T201
+    return quantity
 
 
 def _show_doubled_slips(single: str, word: str, entries: list[Entry], console: Console) -> list[str]:

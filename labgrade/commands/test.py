@@ -24,6 +24,7 @@ from labgrade.authoring.task_trial import (
     samples_as_expected,
     submission_of,
     timed,
+    why_no_exemplar,
 )
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.files.cache import missing
@@ -164,7 +165,7 @@ class TaskTrier:
             again, second = timed(grader, task, who)
             trial.problems += differences_when_repeated(report, again)
         else:
-            trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
+            trial.problems.append(why_no_exemplar(task, self._samples, self._folder))
         known = {trial.exemplar: report} if trial.exemplar else {}
         different = samples_as_expected(grader, whole, self._samples, self._folder, known)
         others = [each.name for each in self._samples if task.id in each.expected and each.name != trial.exemplar]

@@ -13,6 +13,8 @@ from labgrade.spec import registry
 from labgrade.subjects.importing import without_garbage_collection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from labgrade.core.results import Submission
 
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
@@ -164,6 +166,13 @@ def folders(root: Path) -> tuple[Path, Path]:
 
 def _root(root: Path | None, own: Path) -> Path:
     return root if root is not None and (root / "specs").is_dir() else own
+
+
+def other_labs(specs: Path, graded: Iterable[str]) -> str:
+    """Say which labs of a folder of specs were graded, and how to choose another; nothing where there is no other."""
+    labs = {path.parent.name for path in specs.glob("*/*.yaml") if path.name != "lab.yaml"}
+    others, done = sorted(labs.difference(graded)), ", ".join(sorted(graded))
+    return f"graded: {done}; for another lab, say --lab NAME: {', '.join(others)}" if others and done else ""
 
 
 def home() -> Path:
