@@ -43,7 +43,7 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs and no trusted code.
     """
-    _warn_of_stranger(options)
+    _warn_about_unknown_name(options)
     if options.watch:
         from labgrade.commands.watch import watch
 
@@ -66,11 +66,11 @@ def check(options: argparse.Namespace) -> int:
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
-    _say_labs(report, options)
+    _print_labs(report, options)
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)
-    if failed and _of_staff(options):
+    if failed and _is_staff_course(options):
         print("\n".join(f"labgrade: {each}" for each in failed), file=sys.stderr)  # noqa: T201
     if stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
@@ -82,7 +82,7 @@ def check(options: argparse.Namespace) -> int:
     return _exit_code(report)
 
 
-def _say_labs(report: Report, options: argparse.Namespace) -> None:
+def _print_labs(report: Report, options: argparse.Namespace) -> None:
     """Say which labs were graded, where none was named and there are others."""
     if options.lab is not None or options.task or options.json == "-":
         return
@@ -100,7 +100,7 @@ def _write_page(report: Report, options: argparse.Namespace) -> None:
         output.write(options.html, student.render(report))
 
 
-def _warn_of_stranger(options: argparse.Namespace) -> None:
+def _warn_about_unknown_name(options: argparse.Namespace) -> None:
     if options.drawn_as:
         from labgrade.commands.course import warn_about_unknown_name
         from labgrade.spec import course
@@ -113,11 +113,11 @@ def _keep_schemas(options: argparse.Namespace) -> None:
     from labgrade.authoring import new_course
     from labgrade.spec import course
 
-    if _of_staff(options):
+    if _is_staff_course(options):
         new_course.keep_schemas(course.find(options.course or Path.cwd()))
 
 
-def _of_staff(options: argparse.Namespace) -> bool:
+def _is_staff_course(options: argparse.Namespace) -> bool:
     """Whether a person works on the course that judged, and it is no kit."""
     from labgrade.spec import course
 

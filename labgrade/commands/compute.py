@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     found = course.find(Path.cwd())
     entry = found.quantity(options.quantity)
     chosen = conventions_of(options.set, entry)
-    if not options.all_conventions and (lacking := _lacking(entry, chosen)):
+    if not options.all_conventions and (lacking := _missing_parameters(entry, chosen)):
         message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
         raise UsageError(message)
     subject = _subject(options, found)
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(message)
     if options.file is not None and options.input and _SAID in entry.parameters:
         chosen[_SAID] = [_without_fill(each) for each in options.input]
-    with _asking(found, entry, subject) as ask:
+    with _value_source(found, entry, subject) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
             return _plain(ask(parameters))
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _lacking(entry: Entry, chosen: dict[str, Any]) -> list[str]:
+def _missing_parameters(entry: Entry, chosen: dict[str, Any]) -> list[str]:
     return [key for key, each in entry.parameters.items() if each.required and key not in chosen]
 
 
@@ -128,7 +128,7 @@ def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Names
 
 def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if options.task is not None:
-        return _of_task(options, found)
+        return _subject_of_task(options, found)
     if options.model is not None and options.model not in found.model_names:
         message = f"there is no model '{options.model}'{did_you_mean(options.model, found.model_names)}"
         raise UsageError(message)
@@ -173,7 +173,7 @@ def _input_of(text: str) -> InputSpec:
     return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 
 
-def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
+def _subject_of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
 
@@ -216,7 +216,7 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _asking(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
+def _value_source(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
     """What answers under conventions: ground truth of the zoo's, or what is measured of a file."""
 
     def call(parameters: dict[str, Any]) -> QuantityCall:
@@ -307,11 +307,11 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     keys = dict.fromkeys(key for row in rows for key in row)
     writer = csv.DictWriter(written, list(keys), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _written(item) for key, item in row.items()} for row in rows)
+    writer.writerows({key: _csv_cell(item) for key, item in row.items()} for row in rows)
     return written.getvalue()
 
 
-def _written(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 

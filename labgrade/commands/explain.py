@@ -57,7 +57,7 @@ def explain(options: argparse.Namespace) -> int:
         who = _one_of(found.names.name(options.student), names, "submission", options.out)
         stories = reading.story(ledger, who)
         held = {each.place: each for each in reading.held(ledger) if each.who == who}
-    chosen = _of_tasks(options.task, stories, options.out)
+    chosen = _stories_of_tasks(options.task, stories, options.out)
     if options.check is not None:
         check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
         chosen = [each for each in chosen if each.place[2] == check]
@@ -66,7 +66,7 @@ def explain(options: argparse.Namespace) -> int:
     if who in passed_over:
         page.paragraph(passed_over[who], indent=0, label="does not count: ", style="yellow")
     for each in chosen:
-        _tell(page, found.names.of(who), each)
+        _print_stories(page, found.names.of(who), each)
         for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
             page.paragraph(in_words(ruling), indent=2, label="decided: ")
         if each.place in held:
@@ -74,11 +74,11 @@ def explain(options: argparse.Namespace) -> int:
             page.paragraph(
                 f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
             )
-    _tell_depends(page, chosen)
+    _print_dependencies(page, chosen)
     return 0
 
 
-def _of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
+def _stories_of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
     """The stories of the tasks that `grade --task` means by this name: one, or all that begin so, also of one lab."""
     lab, _, name = asked.rpartition("/")
     there = [each for each in stories if lab in ("", each.place[0])]
@@ -94,7 +94,7 @@ def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
     return look_up(asked, names, what, f"'{results}'")
 
 
-def _tell(page: Page, who: str, story: Story) -> None:
+def _print_stories(page: Page, who: str, story: Story) -> None:
     graded, verdict = story.graded, story.graded.verdict
     page.blank()
     place = f"  {' '.join(story.place[1:])}"
@@ -151,7 +151,7 @@ def _judged_by(story: Story) -> list[tuple[str, str]]:
     ]
 
 
-def _tell_depends(page: Page, stories: Sequence[Story]) -> None:
+def _print_dependencies(page: Page, stories: Sequence[Story]) -> None:
     """On which files and versions the verdicts depended: once for all of them, as most have them in common."""
     rows = []
     for name, label in _DEPENDS.items():

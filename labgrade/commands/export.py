@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]
-    shown = {**dict.fromkeys(chosen, report), **_of_students(chosen, for_them)}
+    shown = {**dict.fromkeys(chosen, report), **_render_for_students(chosen, for_them)}
     if options.out is None:
         _print(shown)
     else:
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
+def _render_for_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
     """What is made of students' report, by the formats that are."""
     own = [name for name in chosen if FORMATS[name].students]
     return dict.fromkeys(own, replace(for_them(), labs=load.lab_texts(course.folders(Path.cwd())[0]))) if own else {}
@@ -233,11 +233,11 @@ def _merge(report: Report, options: argparse.Namespace) -> None:
             raise UsageError(message)
         _make_folder(target.parent)
     output.write_bytes(str(target), merged.text)
-    for line in _said(merged, target):
+    for line in _merge_summary(merged, target):
         print(for_terminal(line), file=sys.stderr)  # noqa: T201
 
 
-def _said(merged: Merged, target: Path) -> Iterator[str]:
+def _merge_summary(merged: Merged, target: Path) -> Iterator[str]:
     yield f"merge: {merged.written:,} {'cell' if merged.written == 1 else 'cells'} written to {target}"
     left = (
         (merged.unknown, "in no row of the gradebook"),

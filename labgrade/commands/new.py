@@ -51,7 +51,9 @@ def statement(entry: Entry, subject: Mapping[str, Any], forms: list[dict[str, An
     """What the quantity says of itself, of what it is asked, and how it may be handed in."""
     *places, last = obtain.places(tuple(form(each, path) for each in forms))
     told = entry.description.rstrip(".") or entry.name
-    return f"{told}.\nAbout {_of(subject)}.\nHand in {', '.join(places)}{' or ' if places else ''}{last}.\n"
+    return (
+        f"{told}.\nAbout {_subject_in_words(subject)}.\nHand in {', '.join(places)}{' or ' if places else ''}{last}.\n"
+    )
 
 
 def checker(kind: Any, tolerance: float | None) -> Any:
@@ -108,7 +110,7 @@ def _item(check: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in (f"  - {first}", *(f"    {line}" for line in others)))
 
 
-def _of(subject: Mapping[str, Any]) -> str:
+def _subject_in_words(subject: Mapping[str, Any]) -> str:
     if CONFIG in subject:
         return "a config with " + ", ".join(f"{key} {value}" for key, value in subject[CONFIG].items())
     return f"{subject['model']}, with an input of {'x'.join(map(str, subject['input']))}"
@@ -158,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
     if target.exists():
         message = f"'{target.relative_to(Path.cwd())}' is there already"
         raise UsageError(message)
-    data = _asked(options, task, found)
+    data = _ask_for_spec(options, task, found)
     text = spec_text(data)
     _validate(text, lab, task, found)
     target.parent.mkdir(exist_ok=True)
@@ -175,7 +177,7 @@ def run(options: argparse.Namespace) -> int:
 # ---- questions -------------------------------------------------------------------------------------------------
 
 
-def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
+def _ask_for_spec(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
     """The spec's data from the flags, and from a person for what no flag says."""
     subject, about, shown = _subject(options, found)
     entries = found.quantities.entries
@@ -192,7 +194,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     publish = _answer(
         "publish the value (yes or no)", "yes" if options.publish else _refuse_questions(options), _yes, default="no"
     )
-    kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
+    kind, value = _answer_type(found, call, _spec_of(subject, found), publish=publish)
     common, answer = handed_in(forms, task, quantity, about, kind)
     written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
     if not written:
@@ -340,7 +342,7 @@ def _convention(entry: Entry, name: str, text: str) -> dict[str, Any]:
     return conventions_of([f"{name}={text}"], entry)
 
 
-def _typed(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
+def _answer_type(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
     """The type of the answer, and the value where it is wanted; the columns of a table are those of its value."""
     entry = found.quantities.get(call.quantity)
     kind: Any = _TYPES.get(entry.returns)

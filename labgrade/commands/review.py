@@ -227,7 +227,7 @@ def mark(options: argparse.Namespace) -> int:
     found = read(options.results, options.roster)
     _refuse_task(found, options.task)
     if options.take is not None:
-        return _take(options, found)
+        return _import_table(options, found)
     waiting = marking.waiting(found.staff, options.task)
     if found.key is not None:  # an order that tells nothing
         names = found.names
@@ -235,19 +235,19 @@ def mark(options: argparse.Namespace) -> int:
             key=lambda each: (each.place.lab, each.place.task, each.place.check, names.of(each.place.submission))
         )
     if options.export:
-        return _export(options.export, found, waiting)
+        return _export_table(options.export, found, waiting)
     if not waiting:
         print_lines("nothing waits to be marked")
         return OK
     if options.accept:
-        return _accept(options, found, waiting)
+        return _accept_suggestions(options, found, waiting)
     desk = interview.Desk(console(), input, options.results, by=decider(options), called=found.names.of)
     desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
     left = marking.waiting(read(options.results, options.roster).staff, options.task)
     return NOT_RIGHT if left else OK
 
 
-def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToDecide]) -> int:
+def _accept_suggestions(options: argparse.Namespace, found: Whole, waiting: list[marking.ToDecide]) -> int:
     """Take suggestions as they are; each is kept as a mark, which `override --undo` takes back."""
     chosen = marking.suggested(waiting, options.accept)
     if not chosen:
@@ -265,7 +265,7 @@ def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToD
     return NOT_RIGHT if left else OK
 
 
-def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
+def _export_table(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
     text = sheet.render(waiting, found.decisions, found.names)
     if target == "-":
         sys.stdout.write(text)
@@ -279,7 +279,7 @@ def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
     return OK
 
 
-def _take(options: argparse.Namespace, found: Whole) -> int:
+def _import_table(options: argparse.Namespace, found: Whole) -> int:
     try:
         data = options.take.read_bytes()
     except OSError as error:
@@ -332,7 +332,7 @@ def desk(options: argparse.Namespace) -> int:
 def override(options: argparse.Namespace) -> int:
     """Decide about one check, or take a decision back."""
     found = read(options.results, options.roster)
-    place, check = _find(found, options)
+    place, check = _find_check(found, options)
     if options.undo:
         taken, left = decisions.undo(options.results, place, by=decider(options), reason=options.reason)
         now = in_words(left) if left is not None else "labgrade's own verdict"
@@ -366,7 +366,7 @@ def override(options: argparse.Namespace) -> int:
     return OK
 
 
-def _find(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
+def _find_check(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
     """The check that is meant, with the decision that is in force."""
     who = submission(found, options.student)
     task = look_up(options.task, {task.id: task for task in who.tasks}, "task", "these results")

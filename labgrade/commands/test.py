@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
                 needed = f"install what it needs: pip install {' '.join(trial.lacking)}"
                 print(f"{task.id}: not tried on this machine; {needed}")  # noqa: T201
             elif not options.json:
-                _show(trial, folder, matrix=options.matrix)
+                _print_trial(trial, folder, matrix=options.matrix)
     if options.json:
         print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
     return WEAK if any(trial.weak for trial in done) else OK
@@ -186,7 +186,7 @@ class TaskTrier:
         explained = next(sample.explained for sample in self._samples if sample.name == trial.exemplar)
         why, tell = partial(_why, explained, trial.task), partial(_progress, trial.task.id)
         tried = mutation.try_all(self._grader, trial.task, who, took, jobs=self._jobs, explained=why, tell=tell)
-        _sort_out(trial, tried, explained)
+        _separate_explained(trial, tried, explained)
 
 
 def _progress(name: str, left: int, of: int) -> None:
@@ -210,7 +210,7 @@ def _why(explained: tuple[ExplainedMutants, ...], task: Task, file: str, mutant:
     return next((one for one in explained if one.covers(file, mutant, task.id)), None)
 
 
-def _sort_out(trial: TaskTrial, tried: list[MutantResult], explained: tuple[ExplainedMutants, ...]) -> None:
+def _separate_explained(trial: TaskTrial, tried: list[MutantResult], explained: tuple[ExplainedMutants, ...]) -> None:
     trial.tried = tried
     for each in tried:
         if each.fault:
@@ -225,12 +225,12 @@ def _sort_out(trial: TaskTrial, tried: list[MutantResult], explained: tuple[Expl
 # ---- what is shown ---------------------------------------------------------------------------------------------
 
 
-def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
+def _print_trial(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     say: Callable[[str], None] = print
     say(f"{trial.task.id}: {'weak' if trial.weak else 'good'}, in {trial.seconds:.1f} s")
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
-    _show_noticed(trial, say, matrix=matrix)
+    _print_noticed(trial, say, matrix=matrix)
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for lazy in trial.lazy:
@@ -244,10 +244,10 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
             for line in lines.split("\n"):
                 say(f"    {sign} {line}")
     if matrix and trial.slips:
-        _matrix(trial, say)
+        _print_matrix(trial, say)
 
 
-def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
+def _print_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
     """How much is noticed of what is wrong; without a matrix, the check that notices each slip first."""
     if trial.samples:
         say(f"  samples that come to what their files say: {', '.join(trial.samples)}")
@@ -272,7 +272,7 @@ def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool)
         say("  tried with the samples alone: it knows no wrong values, and has no function to change")
 
 
-def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
+def _print_matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
     """A row a slip, a column a check: x it notices the slip, . it does not, blank where the two do not meet."""
     names = list(dict.fromkeys(name for slip in trial.slips for name in slip.noticed))
     for number, name in enumerate(names):

@@ -13,7 +13,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.ledger.read import same_files
 from labgrade.reports import figures
 from labgrade.reports.html import classroom, student
-from labgrade.reports.html.classroom import CodeRow, TheSame
+from labgrade.reports.html.classroom import CodeRow, CommonWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class ClassPages:
         says = (
             looked.says if looked.over else f"{looked.done} hand-ins are read so far: load this page again in a while"
         )
-        same = TheSame(files=self._same_files(whole), code=code, says=says)
+        same = CommonWork(files=self._same_files(whole), code=code, says=says)
         return classroom.render(whole.shown, lambda name: _link("/student", who=name), marking=TOP, same=same)
 
     def student_page(self, query: Mapping[str, str]) -> str:

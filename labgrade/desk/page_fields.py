@@ -107,7 +107,7 @@ def environment() -> Environment:
         "reason": _reason,
         "hint": summary.hint,
         "facts": summary.facts,
-        "compared": summary.compared,
+        "compared": summary.beside_expected,
         "moment": summary.moment,
         "worth": worth,
         "read_words": _read_words,

@@ -146,7 +146,7 @@ class Pages:
             passages=self._passages(answers[0], now),
             guessed=page_fields.read_at(answers[0])[1],
             verdict=answers[0].graded.verdict,
-            drawn=pictures.of_check(answers[0].graded, "drawn"),
+            drawn=pictures.check_pictures(answers[0].graded, "drawn"),
             lines=page_fields.lines(answers[0], given, typed),
             ruling=ruling,
             comment=_comment(typed, ruling),

@@ -51,13 +51,13 @@ def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
     lines = [framed(remark, "left out: ", theirs=True) for remark in summary.left_out(shown)]
-    lines += [f"{each.lab}: {_taken(each)}{each.why}" for each in submission.deductions]
+    lines += [f"{each.lab}: {_deducted_points(each)}{each.why}" for each in submission.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
     return escaped("\n".join(lines))
 
 
-def _taken(deduction: Deduction) -> str:
+def _deducted_points(deduction: Deduction) -> str:
     """How many points a deduction takes.
 
     Those of a share would tell what hidden checks are worth; those of visible ones alone are not what the score lost.

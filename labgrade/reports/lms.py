@@ -69,11 +69,11 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
         raise UsageError(message)
     heads = [_plain(text[start:end]).strip() for start, end in rows[0]]
     place = _column(heads, column, name)
-    known = _known(text, rows[1:], heads, name)
+    known = _rows_by_name(text, rows[1:], heads, name)
     people = list(_students(report))
-    fitted = [_fitting(who, known) for who, *_ in people]
+    fitted = [_rows_of_student(who, known) for who, *_ in people]
     if not any(fitted):  # the file has none of our ids, so that a name can't stand for another id
-        fitted = [_fitting(called, known) if called else frozenset[int]() for _, called, *_ in people]
+        fitted = [_rows_of_student(called, known) if called else frozenset[int]() for _, called, *_ in people]
     students = [(who, points, waits, found) for (who, _, points, waits), found in zip(people, fitted, strict=True)]
     taken = Counter(row for *_, fitting in students for row in fitting)
     changes: dict[tuple[int, int], str] = {}
@@ -89,7 +89,7 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
         else:
             changes[cell] = points
     return Merged(
-        text=_written(text, changes).encode(encoding),
+        text=_with_cells(text, changes).encode(encoding),
         written=len(changes),
         unknown=tuple(found["unknown"]),
         ambiguous=tuple(found["ambiguous"]),
@@ -107,7 +107,7 @@ def _students(report: Report) -> Iterator[tuple[str, str, str, bool]]:
             yield who, called, csv.number(total.final), total.pending > 0
 
 
-def _fitting(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
+def _rows_of_student(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
     """The rows of a student: by what they are called, by the platform's number, by the name without it."""
     number = _NUMBER.search(who)
     keys = [_folded(who)]
@@ -116,7 +116,7 @@ def _fitting(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
     return next((known[key] for key in keys if key in known), frozenset())
 
 
-def _known(
+def _rows_by_name(
     text: str, rows: Sequence[Sequence[tuple[int, int]]], heads: Sequence[str], name: str
 ) -> dict[str, frozenset[int]]:
     """Which rows each name, number or address stands for."""
@@ -208,7 +208,7 @@ def _plain(cell: str) -> str:
     return bare[1:-1].replace('""', '"') if len(bare) > 1 and bare[0] == bare[-1] == '"' else cell
 
 
-def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
+def _with_cells(text: str, changes: dict[tuple[int, int], str]) -> str:
     """The text with other cells; a cell that had quotes keeps them."""
     parts, at = [], 0
     for (start, end), points in sorted(changes.items()):

@@ -80,23 +80,23 @@ def _show(page: Page, submission: SubmissionReport, lines: int) -> None:
 
     def above(page: Page) -> None:
         terminal.heading(page, submission, total)
-        page.line(("do first: ", "dim"), (_first(submission, found, total), ""), hang=2)
+        page.line(("do first: ", "dim"), (_first_step(submission, found, total), ""), hang=2)
 
-    below = _height(page, lambda dry: _below(dry, submission, shortened=bool(found)))
+    below = _height(page, lambda dry: _print_rest(dry, submission, shortened=bool(found)))
     room = max(_LEAST, lines - below - _height(page, above))
     above(page)
     shortened = _wrong(page, found, room)
-    _below(page, submission, shortened=shortened)
+    _print_rest(page, submission, shortened=shortened)
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
     """Why checks are wrong, what costs most first, bonus checks last; and what labgrade failed at."""
     found: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
     for task in tasks:
-        for check in terminal.folded(task.checks):
+        for check in terminal.merged_cases(task.checks):
             if check.verdict.outcome not in _NOT_WRONG:
                 found[_key(task, check)].append((task, check))
-    order = [Cause(checks=tuple(sorted(each, key=_weight))) for each in _one_crash(found)]
+    order = [Cause(checks=tuple(sorted(each, key=_weight))) for each in _without_second_crash(found)]
     return sorted(order, key=lambda cause: (all(check.bonus for _, check in cause.checks), -cause.points))
 
 
@@ -114,7 +114,7 @@ def _key(task: TaskReport, check: Graded) -> tuple[str, ...]:
     return (task.lab, task.id, kind, "", check.id)
 
 
-def _one_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
+def _without_second_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
     """The causes, with a crash that a search came upon at that which showed it without one."""
     crashes = [key for key in found if key[0] == Outcome.CRASHED]
     for key in crashes:
@@ -220,7 +220,7 @@ def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> N
     )
 
 
-def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
+def _print_rest(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
     """What is right, what is missing, what waits, and what it comes to."""
     began = [task for task in submission.tasks if missing_task(task) is None]
     right = [task for task in began if any(_is_right(check) for check in task.checks)]
@@ -233,8 +233,8 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
         page.paragraph(note, indent=2, label="note: ")
     part = _missing(page, submission)
     page.rule()
-    terminal.left(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
-    terminal.left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    terminal.outcome_line(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
+    terminal.outcome_line(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
         page.say(f"{options}, says all of it", label="more: ", style="dim")
@@ -244,7 +244,7 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
     terminal.total_line(page, submission, final_totals(submission))
 
 
-def _first(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:
+def _first_step(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:
     """What to mend first, as it stands at the top; else what to hand in, else a bonus that is wrong."""
     cause = next((each for each in found if each.points and each.outcome is not Outcome.FAULT), None)
     if cause is not None:
@@ -274,7 +274,7 @@ def _right(page: Page, task: TaskReport) -> None:
     missed = [check for check in task.checks if check.bonus and check.verdict.outcome is Outcome.MISSING]
     whole = len(good) + len(missed) == len(task.checks)
     got, worth = (totals(good).earned, totals(good).points)
-    names = "" if whole else f"  {', '.join(check.id for check in terminal.folded(good))}"
+    names = "" if whole else f"  {', '.join(check.id for check in terminal.merged_cases(good))}"
     right = f"{summary.points(got)} / {summary.points(worth)}{_more([task])}"
     text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
     symbol, plain, style = LOOKS[Outcome.CORRECT]
@@ -303,14 +303,14 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
         page.blank()
     symbol, _, style = LOOKS[Outcome.MISSING]
     for name, tasks in parts.items():
-        said, points = _missed(tasks)
+        said, points = _missing_in_words(tasks)
         whole = [task for task, _ in tasks if missing_task(task) is not None]
         right = f"0 / {summary.points(points)}{_more(whole)}"
         _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", right)
     return next(iter(parts), "")
 
 
-def _missed(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
+def _missing_in_words(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
     """What is missing of a part of the lab, and what it is worth."""
     whole = [task for task, _ in tasks if missing_task(task) is not None]
     some = [f"{task.id} ({', '.join(each.id for each in missed)})" for task, missed in tasks if task not in whole]

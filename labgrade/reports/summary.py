@@ -75,10 +75,12 @@ def not_shown(submission: SubmissionReport) -> Sequence[tuple[str, str]]:
     Before release that is what they are worth, and afterwards what was earned there: `10.5 / 14`.
     """
     several = len({task.lab for task in submission.tasks}) > 1
-    return [(f"{each.lab}: {NOT_SHOWN}" if several else NOT_SHOWN, _of_hidden(each)) for each in submission.not_shown]
+    return [
+        (f"{each.lab}: {NOT_SHOWN}" if several else NOT_SHOWN, _hidden_in_words(each)) for each in submission.not_shown
+    ]
 
 
-def _of_hidden(each: NotShown) -> str:
+def _hidden_in_words(each: NotShown) -> str:
     if each.earned is None or each.at_most is None:
         return f"{points(each.points)} more"
     got = spread(each.earned, each.at_most)
@@ -122,7 +124,7 @@ def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
 
 def hint(verdict: Verdict) -> str:
     """What may help, in words for the student."""
-    seen = diagnosed(verdict.diagnosis) if verdict.diagnosis else ""
+    seen = diagnosis_in_words(verdict.diagnosis) if verdict.diagnosis else ""
     whole = " ".join(filter(None, (seen, verdict.hint)))  # what was seen ends as a sentence
     return "; ".join(filter(None, (whole, *verdict.suggestions)))
 
@@ -132,7 +134,7 @@ def cause(verdict: Verdict) -> str:
     return _numbered(verdict.diagnosis.says) if verdict.diagnosis and verdict.diagnosis.says else hint(verdict)
 
 
-def diagnosed(found: Diagnosis) -> str:
+def diagnosis_in_words(found: Diagnosis) -> str:
     """What a function does, on which evidence, and what to change, in words for the student."""
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
@@ -180,7 +182,7 @@ def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict
     found = dict(verdict.facts)
     if verdict.fits:
         found["fits several misconceptions"] = " / ".join(verdict.fits)
-    found |= {each.name: compared(each) for each in verdict.comparisons}
+    found |= {each.name: beside_expected(each) for each in verdict.comparisons}
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
@@ -201,7 +203,7 @@ def suggested(suggestion: Suggestion) -> str:
     return f"{suggestion.outcome}, {share} ({suggestion.kind}): {suggestion.why}"
 
 
-def compared(number: ComparedNumber) -> str:
+def beside_expected(number: ComparedNumber) -> str:
     """A number beside the expected one."""
     return f"got {number.got}; expected {number.expected}"
 

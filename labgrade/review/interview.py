@@ -103,7 +103,7 @@ class Desk:
         if each.graded.verdict.outcome is not Outcome.MANUAL or not text or len(each.rubric) == 1:
             page.paragraph(summary.full_reason(each.graded.verdict), indent=2, style="dim")
         for beside in each.graded.verdict.comparisons:
-            page.paragraph(summary.compared(beside), indent=2, label=f"{beside.name}: ", style="dim")
+            page.paragraph(summary.beside_expected(beside), indent=2, label=f"{beside.name}: ", style="dim")
         page.rule()
         if each.earlier:
             page.paragraph(each.earlier, indent=0, label="before: ", style="yellow")

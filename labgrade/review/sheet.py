@@ -99,7 +99,7 @@ def take(text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, b
 def shown(check: Graded) -> str:
     """What a person reads of a hand-in, as far as it fits into a cell; first the numbers that are to be seen beside."""
     text = check.to_mark.text if check.to_mark is not None else ""
-    numbers = "".join(f"{each.name}: {summary.compared(each)}\n" for each in check.verdict.comparisons)
+    numbers = "".join(f"{each.name}: {summary.beside_expected(each)}\n" for each in check.verdict.comparisons)
     text = escaped((f"{numbers}\n" if numbers else "") + (text or summary.full_reason(check.verdict)))
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]} ... (cut; labgrade mark shows it all)"
 

@@ -189,7 +189,9 @@ def test_a_task_that_the_exemplar_lacks_is_named(course, capsys):
     assert said in capsys.readouterr().out
     (course / "submissions/exemplar.expected.yaml").write_text("other: {main: CORRECT 1}\n")
     assert main(["test", "--no-mutants"]) == 1
-    said = "the exemplar lacks task 'double': 'submissions/exemplar.expected.yaml' does not say what each check comes to"
+    said = (
+        "the exemplar lacks task 'double': 'submissions/exemplar.expected.yaml' does not say what each check comes to"
+    )
     assert said in capsys.readouterr().out
     (course / "submissions/exemplar.expected.yaml").write_text("double: {main: PARTIAL 3, others: SKIPPED 0}\n")
     assert main(["test", "--no-mutants"]) == 1

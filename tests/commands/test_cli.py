@@ -13,7 +13,7 @@ from helpers.direct import COURSE
 
 from checkers.trend import trend
 from labgrade.cli import main
-from labgrade.commands.specs import _of_checker
+from labgrade.commands.specs import _checker_lines
 from labgrade.files import yaml as spec_yaml
 from labgrade.files.json_schema import problems
 from labgrade.values import Table
@@ -566,7 +566,7 @@ def test_compute_takes_the_subject_of_a_task_and_options_of_a_model(course, caps
 
 def test_the_example_of_each_checker_may_stand_in_a_spec():
     for entry in COURSE.checkers.entries.values():
-        shown = spec_yaml.load(_of_checker(entry)[1].removeprefix("example: "), "").data["checker"]
+        shown = spec_yaml.load(_checker_lines(entry)[1].removeprefix("example: "), "").data["checker"]
         for name, value in (shown[entry.name] if isinstance(shown, dict) else {}).items():
             assert value is None or not list(problems(entry.parameters[name].schema, value)), (entry.name, name)
         if entry.name == "trend":  # which compares one column along another

@@ -271,7 +271,7 @@ def test_no_name_begins_a_line():
     name = "a\n=cmd()"
     assert "\n=" not in gradebook.render(Report(submissions=(SubmissionReport(name=name, tasks=()),)))
     merged = Merged(text=b"", written=0, unknown=(name,), ambiguous=(), pending=(), left=0)
-    assert not any("\n" in line for line in export._said(merged, Path("merged.csv")))
+    assert not any("\n" in line for line in export._merge_summary(merged, Path("merged.csv")))
 
 
 # ---- the command -----------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
-    with drawing(salt):
+    with chart_settings(salt):
         return _compared(rows, title, unit)
 
 
@@ -116,7 +116,7 @@ def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
     counts = [0] * 10
     for share in shares:
         counts[min(9, max(0, int(share * 10)))] += 1
-    with drawing(salt):
+    with chart_settings(salt):
         return _distribution(counts, title)
 
 
@@ -135,7 +135,7 @@ def _distribution(counts: Sequence[int], title: str) -> Markup:
     return svg(drawn_on, title)
 
 
-def drawing(salt: str) -> AbstractContextManager[None]:
+def chart_settings(salt: str) -> AbstractContextManager[None]:
     """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
     import matplotlib as mpl
 
@@ -166,7 +166,7 @@ def bars(
             left, right = place - width / 2, place + width / 2
             top = foot + height
             corners += [(left, foot), (left, top), (right, top), (right, foot), (left, foot)]
-    _add(axes, corners, colour, hollow=hollow)
+    _add_shape(axes, corners, colour, hollow=hollow)
 
 
 def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
@@ -175,10 +175,10 @@ def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: fl
     for place, long in enumerate(lengths):
         low, high = place - width / 2, place + width / 2
         corners += [(0, low), (long, low), (long, high), (0, high), (0, low)]
-    _add(axes, corners, colour)
+    _add_shape(axes, corners, colour)
 
 
-def _add(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hollow: bool = False) -> None:
+def _add_shape(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hollow: bool = False) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -225,7 +225,7 @@ _MARGIN = 18
 _WRONG_TILE = "#"
 
 
-def described(grid: TileGrid) -> str:
+def grid_in_words(grid: TileGrid) -> str:
     """The grid in a sentence, for those who don't see it and as its caption."""
     blocks, down, across = grid.tiles
     wrong = sum(line.count(_WRONG_TILE) for line in grid.lines)
@@ -236,7 +236,7 @@ def described(grid: TileGrid) -> str:
     return f"{escaped(grid.layer)}: {down:,} x {across:,} tiles{of}; k runs down, n across{scale}; {squares} wrong"
 
 
-def drawn(grid: TileGrid) -> Markup:
+def tile_grid(grid: TileGrid) -> Markup:
     """The grid as an element of a page."""
     down, across = len(grid.lines), max(map(len, grid.lines), default=0)
     side = min(_LARGEST, _LONGEST / max(down, across, 1))
@@ -259,7 +259,7 @@ def drawn(grid: TileGrid) -> Markup:
     box = f"{-_MARGIN} {-_MARGIN} {width + _MARGIN + 2:.1f} {height + _MARGIN + 2:.1f}"
     size = f'style="max-width:{width + _MARGIN + 2:.0f}px"'
     body = "".join(parts)
-    label = for_html(described(grid))
+    label = for_html(grid_in_words(grid))
     return Markup(  # noqa: S704 - numbers of labgrade's, and a name that was escaped
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img" aria-label="{label}" class="grid">'
         f"{body}</svg>"

@@ -59,7 +59,7 @@ class CodeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TheSame:
+class CommonWork:
     """What hand-ins have in common. `files`: paths and whose they are; `says`: how far the code was looked through."""
 
     files: Sequence[tuple[Sequence[str], Sequence[str]]]
@@ -68,7 +68,7 @@ class TheSame:
 
 
 def render(
-    report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", same: TheSame | None = None
+    report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", same: CommonWork | None = None
 ) -> str:
     """The page of a class. It shows all that the report has: hidden checks, facts, names.
 
@@ -83,16 +83,16 @@ def render(
         most=_MOST,
         few=_MOST_WAITING,
         **_spread(rows),
-        **_of_checks(report),
-        **_of_waiting(report),
+        **_check_fields(report),
+        **_waiting_fields(report),
         spread=summary.spread,
         people=people,
         reason=summary.full_reason,
-        compared=summary.compared,
+        compared=summary.beside_expected,
         chart=_chart(rows),
         by_task=class_pictures.by_task(report),
         mistakes=class_pictures.mistakes(report),
-        planes=list(class_pictures.planes_of(report)),
+        planes=list(class_pictures.point_plots(report)),
         link=link,
         marking=marking,
         handed_in=same,
@@ -103,7 +103,7 @@ def render(
     )
 
 
-def _of_checks(report: Report) -> dict[str, Any]:
+def _check_fields(report: Report) -> dict[str, Any]:
     """What the page says of each check, and of the mistakes that were made in them."""
     checks, mistakes = figures.check_figures(report), figures.misconceptions(report)
     return {
@@ -117,7 +117,7 @@ def _of_checks(report: Report) -> dict[str, Any]:
     }
 
 
-def _of_waiting(report: Report) -> dict[str, Any]:
+def _waiting_fields(report: Report) -> dict[str, Any]:
     """What the page says of all that waits for a person."""
     faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
     manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them

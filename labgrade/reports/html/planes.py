@@ -62,7 +62,7 @@ def roofline_of_plot(points: Sequence[Point], plane: Plot, *, salt: str) -> Mark
     """Points below what rises with `x` and below the `peak`, on axes of powers of ten."""
     shown = [each for each in points if each.x > 0 and each.y > 0]
     beyond = len(above_roof(plane, shown))
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         ridges = [plane.peak / slope for _, slope in plane.slopes] if plane.peak else []
         ends = [each.x for each in shown] + ridges or [1.0]
@@ -93,7 +93,7 @@ def above_roof(plane: Plot, points: Sequence[Point]) -> list[int]:
 def frontier(points: Sequence[Point], *, x: str, y: str, salt: str) -> Markup:
     """Points of which small `x` and large `y` are wanted, with the line of those that no other one beats in both."""
     line = pareto_front(points)
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         if len(points) > 1:
             steps = [each.x for each in line], [each.y for each in line]
@@ -124,7 +124,7 @@ def histogram(middles: Sequence[float], counts: Sequence[float], *, step: float,
     most = max(counts)
     title = f"Histogram of {sum(counts):,.0f} numbers from {low:.4g} to {high:.4g}; most, {most:,.0f}, at "
     title += f"{middles[list(counts).index(most)]:.4g}"
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         tall = ((middle, count or None) for middle, count in zip(middles, counts, strict=True))
         charts.bars(axes, list(tall), charts.RIGHT, 0.9 * width)
@@ -139,7 +139,7 @@ def histogram(middles: Sequence[float], counts: Sequence[float], *, step: float,
 def spread_bars(rows: Sequence[tuple[str, Sequence[int]]], *, title: str, salt: str) -> Markup:
     """For each of some tasks how many earned which tenth of its points, as small bars beside each other."""
     height = 0.3 * len(rows) + 0.6
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure(height=height)
         low = 0.45 / height
         axes.set_position((0.3, low, 0.64, 0.98 - low))
@@ -171,7 +171,7 @@ def _ends(middles: Sequence[float], step: float) -> tuple[float, float, float]:
 
 def ranked_bars(counts: Sequence[tuple[str, int]], *, title: str, unit: str, salt: str) -> Markup:
     """Draw how often each thing occurs as horizontal bars, the most frequent first."""
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure(height=0.24 * len(counts) + 0.7)
         low = 0.5 / (0.24 * len(counts) + 0.7)
         axes.set_position((0.5, low, 0.47, 0.98 - low))  # names at the left

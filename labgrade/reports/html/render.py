@@ -64,7 +64,7 @@ def fragment(template: str, **values: Any) -> Markup:
 def _environment() -> Environment:
     found = environment("labgrade.reports.html", _visible)
     found.globals |= {"looks": LOOKS, "kinds": KINDS}
-    found.filters |= {"whole": _whole, "points": summary.points, "number": show, "moment": summary.moment}
+    found.filters |= {"whole": _uncut, "points": summary.points, "number": show, "moment": summary.moment}
     return found
 
 
@@ -98,7 +98,7 @@ def _visible(value: object) -> object:
     return escaped(text)
 
 
-def _whole(text: str) -> Markup:
+def _uncut(text: str) -> Markup:
     """A text of a person's, of which nothing is cut off."""
     return Markup.escape(escaped(text))
 
