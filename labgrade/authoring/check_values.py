@@ -50,10 +50,10 @@ def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
                 yield from _judged(task, check, grader)
             for subject in subjects if depends_on_input(task, check) else ():
                 if subject is not None:
-                    yield from _indifferent(task, check, grader, subject)
+                    yield from _insensitive_inputs(task, check, grader, subject)
 
 
-def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:
+def _insensitive_inputs(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:
     """An expected tensor for each name that a wrong input changes too little of: on it, anything would be right."""
     judging, expect = grader.judging_of(task, check, subject)
     source = check.expected
@@ -144,17 +144,17 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
             if isinstance(error, NoSuchSlipError) and source is not check.expected:
                 continue
             failed = True
-            broken = _broken(grader, subject)
+            broken = _build_problem(grader, subject)
             if broken and broken in str(error):
                 yield _not_running(task, subject, broken)
             else:
                 yield SpecFinding(source.mark or _start(task), str(error))
     handed = any(isinstance(form, CallForm) and "model" in form.given for form in task.answers[check.answer].forms)
-    if subject is not None and handed and not failed and (broken := _broken(grader, subject)):
+    if subject is not None and handed and not failed and (broken := _build_problem(grader, subject)):
         yield _not_running(task, subject, broken)
 
 
-def _broken(grader: Grader, subject: SubjectSpec) -> str:
+def _build_problem(grader: Grader, subject: SubjectSpec) -> str:
     from labgrade.truth.named import why_broken  # `validate` without --compute needs nothing that computes
 
     return why_broken(grader.oracle.value, subject)
@@ -180,7 +180,7 @@ def _judged(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
     name, mark = check.checker.name if check.checker else "", check.mark or _start(task)
     try:
         yield from _right_is_right(task, check, grader)
-        yield from _coinciding(task, check, grader)
+        yield from _coinciding_values(task, check, grader)
     except Exception as error:  # noqa: BLE001 - a course's own checker may raise anything
         yield SpecFinding(mark, f"the checker '{name}' failed: {type(error).__name__}: {error}")
 
@@ -220,7 +220,7 @@ def _same(one: Source, other: Source, judging: Judging, expect: Expect) -> bool 
         return None
 
 
-def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
+def _coinciding_values(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
     """Misconceptions that are right, and pairs of them that no subject tells apart: then neither is ever claimed."""
     means = [grader.judging_of(task, check, subject) for subject in check.cases or (task.subject,)]
     if check.expected is None:

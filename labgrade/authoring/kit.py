@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from labgrade import __version__
 from labgrade.authoring import kit_ci, kit_templates, kit_values
 from labgrade.authoring.kit_templates import Start
-from labgrade.authoring.public_source import needed
+from labgrade.authoring.public_source import needed_source
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
@@ -92,7 +92,9 @@ def make(
     own = _own_code(found, list(shown.values()), out)
     given = {task.id: task for task in _read_back(out)}
     files = _copy_files(found, list(given.values()), shown, out) if with_subjects else {}
-    asked = [_asked(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole]
+    asked = [
+        _as_students_see(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole
+    ]
     start = Start(subjects=files, own_code=bool(own), install=install)
     _write_around(specs[0].parent, asked, start, out)
     _add_left_out(out, without)
@@ -146,7 +148,7 @@ def _without_reference(
     return left, told
 
 
-def _asked(task: Task, data: dict[str, Any]) -> Task:
+def _as_students_see(task: Task, data: dict[str, Any]) -> Task:
     """Return the task as students see it, with what is checked only after handing in."""
     names = {check["id"] for check in data["checks"]}
     answers = {name: answer for name, answer in task.answers.items() if name in data["answers"]}
@@ -183,7 +185,7 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
     folder.mkdir(parents=True)
     lab = {word: said for word, said in _lab_of(first).items() if word not in _FOR_STAFF}
     if hidden:
-        lab = {"title": first.parent.name, HIDDEN_POINTS: public.plain(hidden), **lab}
+        lab = {"title": first.parent.name, HIDDEN_POINTS: public.points_as_number(hidden), **lab}
     if lab:
         (folder / "lab.yaml").write_text(yaml_write.dump(lab), encoding="utf-8")
     for path, data in shown.items():
@@ -193,13 +195,13 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
 def _copy_beside(given: dict[Path, dict[str, Any]], out: Path) -> None:
     """Copy the files that lie beside specs and are public."""
     for path, data in given.items():
-        for name in _beside(data):
+        for name in _public_files(data):
             target = out / "specs" / path.parent.name / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / name, target)
 
 
-def _beside(data: dict[str, Any]) -> Iterator[str]:
+def _public_files(data: dict[str, Any]) -> Iterator[str]:
     """The files beside a spec that its public part names: its own, subjects, and what programs are provided with."""
     yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
@@ -218,7 +220,7 @@ def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> list[Ent
     for registry in (found.checkers, found.quantities, found.models):
         names = {name.removesuffix(".onnx") for name in kit_values.named(shown, registry.kind)}
         entries += [entry for name, entry in registry.entries.items() if name in names and found.is_own(entry.file)]
-    for file, text in needed(entries).items():
+    for file, text in needed_source(entries).items():
         target = out / file.relative_to(found.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
@@ -248,7 +250,7 @@ def _copy_files(found: Course, tasks: list[Task], shown: dict[Path, dict[str, An
             for subject in _subjects(task):
                 source = oracle.file(subject)
                 if source not in places:
-                    places[source] = _free(out / "subjects", task.id, source.name, set(places.values()))
+                    places[source] = _unused_name(out / "subjects", task.id, source.name, set(places.values()))
                     _copy(source, places[source], own=not subject.file)
                 if subject is task.subject:
                     named[task.id] = places[source].relative_to(out).as_posix()
@@ -277,14 +279,14 @@ def _provides(task: Task) -> bool:
     return any(isinstance(form, RunForm) and form.varies for answer in task.answers.values() for form in answer.forms)
 
 
-def _free(folder: Path, task: str, name: str, taken: set[Path]) -> Path:
+def _unused_name(folder: Path, task: str, name: str, taken: set[Path]) -> Path:
     return folder / name if folder / name not in taken else folder / task / name
 
 
 def _copy(source: Path, target: Path, *, own: bool) -> None:
     """A file, and its external data where the zoo made both: then nothing else lies beside it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for name, file in {source.name: source, **(beside(source) if own else {})}.items():
+    for name, file in {source.name: source, **(files_beside(source) if own else {})}.items():
         shutil.copyfile(file, target.parent / (target.name if name == source.name else name))
 
 

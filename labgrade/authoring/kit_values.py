@@ -65,7 +65,10 @@ def with_literal_values(
     others = public.worth(data["checks"]) - points + as_credit(data.get(HIDDEN_POINTS, 0))
     judged = {name for check in kept for _, name in answers_of(check)}
     answers = {name: answer for name, answer in data["answers"].items() if name in judged}
-    sums = {"points": public.plain(points), **({HIDDEN_POINTS: public.plain(others)} if others else {})}
+    sums = {
+        "points": public.points_as_number(points),
+        **({HIDDEN_POINTS: public.points_as_number(others)} if others else {}),
+    }
     return ({**data, **sums, "answers": answers, "checks": kept} if kept else None), told
 
 

@@ -75,7 +75,7 @@ class SeparateChecks:
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         grading = TaskGrading(grader, self.task, who, explains=False)
-        return next(filter(None, (_told(name, grading.graded(name).verdict) for name in self.names)), None)
+        return next(filter(None, (_noticed_by(name, grading.graded(name).verdict) for name in self.names)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class OneOfMany:
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
         """What notices this work; None where it is right."""
         try:
-            return _told(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
+            return _noticed_by(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
         except FaultError as error:
             return NoticedBy(by=self.check.id, fault=str(error))
 
@@ -223,7 +223,13 @@ class Planner:
         files = files_given(self._grader.oracle, wanted, subject, self._who)
         judging, expect = self._grader.judging_of(self._task, check, subject, self._who)
         return _Asked(
-            by=by, subject=subject, files=files, check=check, judging=judging, expect=_once(expect), alone=alone
+            by=by,
+            subject=subject,
+            files=files,
+            check=check,
+            judging=judging,
+            expect=_computed_once(expect),
+            alone=alone,
         )
 
     def _form(self, check: Check) -> CallForm | None:
@@ -261,7 +267,7 @@ def _subject(item: Item) -> SubjectSpec:
     return item.subject
 
 
-def _once(expect: Expect) -> Expect:
+def _computed_once(expect: Expect) -> Expect:
     """The same, with each value computed once."""
     known: dict[int, Value] = {}
 
@@ -273,7 +279,7 @@ def _once(expect: Expect) -> Expect:
     return remembered
 
 
-def _told(name: str, verdict: Verdict) -> NoticedBy | None:
+def _noticed_by(name: str, verdict: Verdict) -> NoticedBy | None:
     """Return what notices a mutant; None where it passes as the exemplar does."""
     if verdict.outcome is Outcome.FAULT:
         return NoticedBy(by=name, fault=verdict.facts.get("fault", verdict.reason))

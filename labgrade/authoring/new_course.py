@@ -272,11 +272,11 @@ def keep_schemas(course: Course) -> None:
     with contextlib.suppress(OSError):
         for name, made in _schemas(course).items():
             file = course.specs / name
-            if not file.is_file() or not _says(file, made):
+            if not file.is_file() or not _holds_schema(file, made):
                 file.write_text(load.schema_as_text(made), encoding="utf-8")
 
 
-def _says(file: Path, made: Schema) -> bool:
+def _holds_schema(file: Path, made: Schema) -> bool:
     """Whether a file holds this schema. Data is compared, because to lay it out takes ten times as long."""
     try:
         return json.dumps(json.loads(file.read_bytes())) == json.dumps(made)

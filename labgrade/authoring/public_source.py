@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 
-def needed(entries: Iterable[Entry]) -> dict[Path, str]:
+def needed_source(entries: Iterable[Entry]) -> dict[Path, str]:
     """The source that these functions need, by file: of each file only what they reach."""
     wanted: dict[Path, set[str]] = {}
     for entry in entries:
@@ -26,7 +26,7 @@ def needed(entries: Iterable[Entry]) -> dict[Path, str]:
     while waiting := {file: names for file, names in wanted.items() if done.get(file) != names}:
         for file, names in waiting.items():
             done[file] = set(names)
-            for other, more in _elsewhere(file, names):
+            for other, more in _imported_names(file, names):
                 wanted.setdefault(other, set()).update(more)
     return {file: _reduced(file, names) for file, names in done.items()}
 
@@ -39,7 +39,7 @@ def _reduced(file: Path, names: set[str]) -> str:
     return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
 
 
-def _elsewhere(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
+def _imported_names(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
     """The files of the same folder that the reached part imports from, with the names that it asks of each."""
     tree = _parse(file)
     found = reachable_names(tree, names)

@@ -136,7 +136,7 @@ class Slips:
             return None
 
 
-def asked(task: Task) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
+def needed_quantities(task: Task) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
     """The quantities that trying a task's slips takes, besides what its checks take."""
     for known, tried in _wrong_values(task):
         for item in tried:

@@ -88,11 +88,11 @@ def points_for_nothing(grader: Grader, task: Task, empty: Path) -> Iterator[str]
 def differences_when_repeated(before: TaskReport, after: TaskReport) -> Iterator[str]:
     """Return what differs when the same submission is judged a second time."""
     for one, other in zip(before.checks, after.checks, strict=True):
-        if _told(one) != _told(other):
+        if _without_timing(one) != _without_timing(other):
             yield f"judged twice, '{one.id}' is {one.verdict.outcome.value}, then {other.verdict.outcome.value}"
 
 
-def timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict[str, float]]:
+def grade_timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict[str, float]]:
     """All checks judged, and how many seconds each took."""
     grading = TaskGrading(grader, task, who)
     took: dict[str, float] = {}
@@ -103,7 +103,7 @@ def timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict
     return grading.report(), took
 
 
-def _told(check: Graded) -> Graded:
+def _without_timing(check: Graded) -> Graded:
     return replace(check, seconds=0.0, printed="")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.collect import forges, reports, taking
 from labgrade.collect.mirror import Mirror
 from labgrade.collect.repositories import Patience, Repository
-from labgrade.collect.taking import Given
+from labgrade.collect.taking import Handout
 from labgrade.core.errors import UsageError
 from labgrade.core.text import one_line
 from labgrade.submissions import collected, git_run
@@ -69,7 +69,7 @@ class Collecting:
             raise UsageError(message)
         git_run.go_on()
         given = self._given()
-        entries = _still(before.entries, wanted)
+        entries = _kept_entries(before.entries, wanted)
         for name, entry in self._all(wanted, given, before.entries):
             entries[name] = entry
             done(name)
@@ -79,7 +79,7 @@ class Collecting:
         return found
 
     def _all(
-        self, wanted: Sequence[Repository], given: Given, before: Mapping[str, Entry]
+        self, wanted: Sequence[Repository], given: Handout, before: Mapping[str, Entry]
     ) -> Iterator[tuple[str, Entry]]:
         """The first alone, so that the others can borrow what they have in common; then side by side."""
         waiting = list(wanted)
@@ -101,31 +101,31 @@ class Collecting:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _given(self) -> Given:
+    def _given(self) -> Handout:
         """What students were given: the template's commits and, in each, the folder of this lab.
 
         Raises:
             UsageError: it can't be had.
         """
         if not (address := self.rules.get("template")):
-            return Given()
+            return Handout()
         mirror = Mirror(self.mirror, address)
         try:
             if (trouble := self._fetch(mirror)) is not None and not mirror.got:
                 raise trouble
             tips = sorted({tip for each in mirror.answers for tip in each.branches.values() if tip in mirror.got})
             mirror.share()
-            return Given(tips=tuple(tips), trees=mirror.given_trees(tips, self.rules.get("folder", "")))
+            return Handout(tips=tuple(tips), trees=mirror.given_trees(tips, self.rules.get("folder", "")))
         except GitError as error:
             message = f"the template '{address}' can't be had: {error}"
             raise UsageError(message) from error
 
-    def _one(self, repository: Repository, given: Given, before: Entry | None) -> Entry:
+    def _one(self, repository: Repository, given: Handout, before: Entry | None) -> Entry:
         """Collect one; whatever is wrong with it is said in its entry, and costs no other anything."""
         if repository.problem:
             return taking.untaken(repository, "no address", repository.problem)
         mirror = Mirror(self.mirror, repository.address or repository.link)
-        asked = taking.Asked(
+        asked = taking.CollectRequest(
             repository=repository,
             mirror=mirror,
             given=given,
@@ -150,7 +150,7 @@ class Collecting:
         forge, api = self.forge
         try:
             with self._asking:
-                pushes, members = forges.told(forge, forges.path_of(mirror.address, api))
+                pushes, members = forges.ask_forge(forge, forges.path_of(mirror.address, api))
         except forges.NotToldError as error:
             return one_line(str(error))
         wanted = {push.after for push in pushes if push.after} - mirror.gone
@@ -183,7 +183,7 @@ class Collecting:
                 mirror.slim()
 
 
-def _still(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
+def _kept_entries(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
     """The entries of a record, but those of students who are collected under another name by now."""
     names = {each.name for each in wanted}
     students = {student.id for each in wanted for student in each.owners}

@@ -27,7 +27,7 @@ _CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a lit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Sighting:
     """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches.
 
     `pushed`: a server recorded it as a push of this very moment. `unread`: it was there, and could not be fetched.
@@ -62,7 +62,7 @@ class _Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class CountedCommit:
     """The commit that counts: when it was handed in, and what tells that. `staff`: what they had better know."""
 
     commit: str
@@ -80,7 +80,7 @@ class History:
     the commits of the branch, parents before children.
     """
 
-    seen: Sequence[Seen]
+    seen: Sequence[Sighting]
     graph: Mapping[str, Commit]
     is_work: Callable[[str], bool] = lambda _: True
     arrived: dict[str, _Arrival] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class History:
             for name in self._new(each.tip, self.arrived):
                 self.arrived[name] = _Arrival(*there[name], number)
 
-    def before(self, number: int) -> Seen | None:
+    def before(self, number: int) -> Sighting | None:
         """The last that tells all of the branch, before one of what was seen."""
         return next((each for each in reversed(self.seen[:number]) if each.tip is not None or not each.pushed), None)
 
@@ -172,7 +172,7 @@ def reachable(tip: str, graph: Mapping[str, Commit]) -> set[str]:
     return found
 
 
-def choose(history: History, deadline: Deadline | None, owners: Iterable[Student]) -> Counts | None:
+def choose(history: History, deadline: Deadline | None, owners: Iterable[Student]) -> CountedCommit | None:
     """The commit that counts for these students; None where they handed in nothing.
 
     It is the last one in time. Where there is none, it is the one from which the late rule takes least, and of those
@@ -182,7 +182,9 @@ def choose(history: History, deadline: Deadline | None, owners: Iterable[Student
     if last is None:
         return None
     if deadline is None:
-        return Counts(commit=last, at=history.at(last), by=_by(history, last, None), staff=tuple(_rewritten(history)))
+        return CountedCommit(
+            commit=last, at=history.at(last), by=_evidence(history, last, None), staff=tuple(_rewritten(history))
+        )
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     moments = (*(each.ended for each in history.seen), *(each.at for each in history.arrived.values()))
@@ -200,10 +202,12 @@ def choose(history: History, deadline: Deadline | None, owners: Iterable[Student
     days = late_rules.days_late(due, history.at(commit), grace)
     limit = late_rules.last_moment(due, 0, grace)
     staff = (*_rewritten(history), *_refuted(history, limit, due), *_after(history, commit, last))
-    return Counts(commit=commit, at=history.at(commit), by=_by(history, commit, limit), days_late=days, staff=staff)
+    return CountedCommit(
+        commit=commit, at=history.at(commit), by=_evidence(history, commit, limit), days_late=days, staff=staff
+    )
 
 
-def _by(history: History, commit: str, limit: datetime | None) -> str:
+def _evidence(history: History, commit: str, limit: datetime | None) -> str:
     """What tells when it was handed in: a fetch where one does, else the student's own machine."""
     number = history.arrived[commit].fetch
     first = history.seen[number]
@@ -267,7 +271,7 @@ def _after(history: History, commit: str, last: str) -> Iterator[str]:
         yield f"{said} not count; the last is {last[:_SHORT]} of {shown(history.at(last))}"
 
 
-def _kind(seen: Seen) -> str:
+def _kind(seen: Sighting) -> str:
     return "push" if seen.began == seen.ended else "fetch"
 
 

@@ -118,7 +118,7 @@ def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)
-    timer = threading.Timer(_left(until), _cut, [plain])  # also where every byte comes in time, one by one
+    timer = threading.Timer(_left(until), _shut_down, [plain])  # also where every byte comes in time, one by one
     timer.daemon = True
     timer.start()
     connection = http.client.HTTPConnection(host, port)
@@ -143,7 +143,7 @@ def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
         plain.close()
 
 
-def _cut(connection: socket.socket) -> None:
+def _shut_down(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 

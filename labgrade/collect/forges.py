@@ -51,7 +51,7 @@ class Forge(Protocol):
         """The logins of all who may read it."""
 
 
-def told(forge: Forge, path: str) -> tuple[list[Push], list[str]]:
+def ask_forge(forge: Forge, path: str) -> tuple[list[Push], list[str]]:
     """The pushes, oldest first, and the members.
 
     Raises:

@@ -37,7 +37,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
+class ReturnOutcome:
     """What became of one: its state, and what is to be said of it."""
 
     name: str
@@ -62,7 +62,7 @@ class Returning:
         """The branch of ours, of which nothing else of a repository depends."""
         return f"{OURS}{self.lab}"
 
-    def give_all(self, packages: Iterable[tuple[Package, str]]) -> list[Came]:
+    def give_all(self, packages: Iterable[tuple[Package, str]]) -> list[ReturnOutcome]:
         """Bring each package to its repository, side by side.
 
         Raises:
@@ -80,32 +80,32 @@ class Returning:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def give(self, package: Package, address: str) -> Came:
+    def give(self, package: Package, address: str) -> ReturnOutcome:
         """Bring a package to one repository; what hindered it is said, and hinders no other."""
         try:
             return self.patience.ask(address, lambda: self._give(package, Mirror(self.mirror, address)))
         except GitError as error:
-            return Came(name=package.name, address=address, state=error.kind, said=one_line(str(error)))
+            return ReturnOutcome(name=package.name, address=address, state=error.kind, said=one_line(str(error)))
 
-    def _give(self, package: Package, mirror: Mirror) -> Came:
+    def _give(self, package: Package, mirror: Mirror) -> ReturnOutcome:
         mirror.prepare()
         tip, ours = self._tip(mirror), self._last(mirror)
         standing = self._standing(mirror, tip, ours) if tip else ""
         if tip and not standing:
             said = f"there is a branch '{self.branch.removeprefix('refs/heads/')}' that labgrade did not make here"
-            return Came(name=package.name, address=mirror.address, state=_NOT_OURS, said=said)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=_NOT_OURS, said=said)
         before = _text(mirror.path, "log", "-1", "--format=%B", standing) if standing else ""
         if _released(before) == package.history[-1].digest:
-            return Came(name=package.name, address=mirror.address, state=SAME)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=SAME)
         message = _message(package, before)
         if self.dry:
-            return Came(name=package.name, address=mirror.address, state=WOULD, message=message)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=WOULD, message=message)
         tree = _tree(mirror.path, package.files)
         commit = _commit(mirror.path, tree, tip, message, package.history[-1].at)
         git(["update-ref", f"refs/returned/{self.lab}", commit], at=mirror.path)
         pushing = ["push", "--quiet", "--no-verify", "--", mirror.address, f"{commit}:{self.branch}"]
         git(pushing, at=mirror.path, access=self.access, bounds=_BOUNDS)
-        return Came(name=package.name, address=mirror.address, state=PUSHED, message=message)
+        return ReturnOutcome(name=package.name, address=mirror.address, state=PUSHED, message=message)
 
     def _tip(self, mirror: Mirror) -> str:
         """What our branch points to on the server; nothing where it is not there."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from labgrade.collect.counting import Commit, Seen
+from labgrade.collect.counting import Commit, Sighting
 from labgrade.collect.forges import Push
 from labgrade.submissions.git_run import DAMAGED, TOO_LARGE, Bounds, GitError, git, ls_remote
 
@@ -185,10 +185,10 @@ class Mirror:
         )
         self.note({"got": wanted})
 
-    def seen(self, wanted: str) -> list[Seen]:
+    def seen(self, wanted: str) -> list[Sighting]:
         """What each answer said of the branch that counts, and of the others."""
         return [
-            Seen(
+            Sighting(
                 began=each.began,
                 ended=each.ended,
                 tip=tip if tip in self.got else None,
@@ -199,7 +199,7 @@ class Mirror:
             for tip in [each.branches.get(each.branch(wanted))]
         ]
 
-    def graph(self, seen: Iterable[Seen], given: Iterable[str]) -> dict[str, Commit]:
+    def graph(self, seen: Iterable[Sighting], given: Iterable[str]) -> dict[str, Commit]:
         """The commits of the tips that were seen or pushed, without those that students were given."""
         tips = {tip for each in seen for tip in (each.tip, *each.others) if tip is not None}
         tips |= self.known({each for push in self.pushes for each in (push.before, push.after) if each})

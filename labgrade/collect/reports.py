@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.collect.taking import Asked, Entry
+    from labgrade.collect.taking import CollectRequest, Entry
 
 NONE = "no report"  # of who has no repository, and whose report can't be had
 _SOON = timedelta(hours=1)  # what is downloaded so soon after the deadline is what was there at the deadline
 
 
-def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
+def with_document(asked: CollectRequest, entry: Entry, folder: Path) -> Entry:
     """The entry with the document that its link names, if it has one. It is taken in without a repository, too."""
     link = _link(asked, entry)
     if not link:
@@ -36,7 +36,7 @@ def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
         if chosen is None:
             said = f"{entry['said']}; the report by its link: {trouble}" if entry["said"] else trouble
             return {**entry, "said": said}
-        entry = _alone(entry, datetime.fromisoformat(chosen["at"]), limit)
+        entry = _entry_of_report(entry, datetime.fromisoformat(chosen["at"]), limit)
     found = {**entry, "document": {**(chosen or {"link": link}), "trouble": trouble}}
     if others := sorted({each.document for each in asked.repository.owners} - {link, ""}):
         found["document"]["others"] = f"the report at {link} was taken; the roster names another, {', '.join(others)}"
@@ -45,7 +45,7 @@ def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
     return found
 
 
-def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
+def _entry_of_report(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
     """The entry of a report that was taken in without a repository. Nobody knows when a late one was written."""
     known = limit is None or at <= limit + _SOON
     moment = at if limit is None else min(at, limit)
@@ -66,7 +66,7 @@ def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
     return found
 
 
-def _link(asked: Asked, entry: Entry) -> str:
+def _link(asked: CollectRequest, entry: Entry) -> str:
     """Where the report is: as the roster says, or a file of the commit that counts."""
     if asked.repository.link or not asked.rules.get("document") or "commit" not in entry:
         return asked.repository.link
@@ -74,7 +74,7 @@ def _link(asked: Asked, entry: Entry) -> str:
     return documents.link_in(asked.mirror.text(entry["commit"], path))
 
 
-def _limit(asked: Asked, entry: Entry) -> datetime | None:
+def _limit(asked: CollectRequest, entry: Entry) -> datetime | None:
     if asked.deadline is None:
         return None
     rule = asked.deadline.rule
@@ -82,7 +82,7 @@ def _limit(asked: Asked, entry: Entry) -> datetime | None:
     return late_rules.last_moment(due_for(asked.deadline, asked.repository.group), entry.get("days_late", 0), grace)
 
 
-def _download(asked: Asked, link: str, folder: Path, limit: datetime | None) -> str:
+def _download(asked: CollectRequest, link: str, folder: Path, limit: datetime | None) -> str:
     """Download it, unless what counts is there already; why it could not be had, or nothing."""
     versions = [datetime.fromisoformat(each["at"]) for each in asked.mirror.documents if each["link"] == link]
     if limit is not None and any(at > limit for at in versions):

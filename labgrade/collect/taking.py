@@ -17,7 +17,7 @@ from labgrade.submissions.git_run import CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, U
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labgrade.collect.counting import Counts
+    from labgrade.collect.counting import CountedCommit
     from labgrade.collect.mirror import Answer, Mirror
     from labgrade.collect.repositories import Repository
     from labgrade.spec.lab import Deadline
@@ -35,7 +35,7 @@ _SAID = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Handout:
     """What students were given: the last commits of a template, and the trees of its folder for this lab."""
 
     tips: tuple[str, ...] = ()
@@ -43,12 +43,12 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CollectRequest:
     """One repository, with the rules of its lab."""
 
     repository: Repository
     mirror: Mirror
-    given: Given = field(default_factory=Given)
+    given: Handout = field(default_factory=Handout)
     rules: Mapping[str, Any] = field(default_factory=dict)
     deadline: Deadline | None = None
     people: Mapping[str, str] = field(default_factory=dict)  # of the roster: ids by login, in small letters
@@ -76,7 +76,7 @@ def untaken(repository: Repository, state: str, said: str) -> Entry:
     return {"state": state, "said": said, "address": repository.address, "members": [m.id for m in repository.owners]}
 
 
-def entry(asked: Asked, before: Entry | None, trouble: GitError | None) -> Entry:
+def entry(asked: CollectRequest, before: Entry | None, trouble: GitError | None) -> Entry:
     """The entry of a repository that was asked for; what hindered it stands beside what was fetched before."""
     said = f"{_SAID[trouble.kind]}: {trouble}" if trouble is not None else ""
     basis = asked.basis()
@@ -96,7 +96,7 @@ def entry(asked: Asked, before: Entry | None, trouble: GitError | None) -> Entry
     return found
 
 
-def _decided(asked: Asked) -> Entry:
+def _decided(asked: CollectRequest) -> Entry:
     mirror, folder = asked.mirror, asked.folder
     seen = mirror.seen(asked.branch)
     if all(each.tip is None for each in seen):
@@ -105,7 +105,7 @@ def _decided(asked: Asked) -> Entry:
     if not graph and not mirror.known({each.tip for each in seen if each.tip is not None}):
         raise GitError(DAMAGED, "its branch points to what is no commit")
     own = next((name for each in reversed(mirror.answers) if (name := each.branch(asked.branch))), "")
-    seen, odd = pushes.merged(seen, mirror.pushes, own, graph)
+    seen, odd = pushes.with_pushes(seen, mirror.pushes, own, graph)
     trees = mirror.trees(graph, folder) if folder or asked.given.trees else {}
     none = asked.given.trees
     history = History(
@@ -121,7 +121,7 @@ def _decided(asked: Asked) -> Entry:
     return _taken(asked, counts, odd)
 
 
-def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
+def _taken(asked: CollectRequest, counts: CountedCommit, odd: Sequence[str]) -> Entry:
     mirror = asked.mirror
     mirror.check(counts.commit, asked.folder)
     found = untaken(asked.repository, TAKEN, "")
@@ -138,7 +138,7 @@ def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
     return found
 
 
-def _branches(asked: Asked) -> Iterator[str]:
+def _branches(asked: CollectRequest) -> Iterator[str]:
     """Which branch was taken, where it is not the one that was asked for, and where there is more work."""
     mirror, wanted = asked.mirror, asked.branch
     last = next(each for each in reversed(mirror.answers) if each.branches)
@@ -154,7 +154,7 @@ def _branches(asked: Asked) -> Iterator[str]:
         yield f"other branches hold commits that do not count: {named(others)}"
 
 
-def _from_the_forge(asked: Asked) -> Iterator[str]:
+def _from_the_forge(asked: CollectRequest) -> Iterator[str]:
     """What only the server's API tells: pushes of which nothing is left, and other students who may read it."""
     lost = [push for push in asked.mirror.pushes if push.after in asked.mirror.gone]
     if lost:

@@ -109,7 +109,7 @@ def _warn_about_unknown_name(options: argparse.Namespace) -> None:
 
 
 def _keep_schemas(options: argparse.Namespace) -> None:
-    """Keep the schemas of the course that judged, where a person works on it and it is no kit."""
+    """Refresh the schemas of the course that judged, unless it is a student's kit."""
     from labgrade.authoring import new_course
     from labgrade.spec import course
 
@@ -118,7 +118,7 @@ def _keep_schemas(options: argparse.Namespace) -> None:
 
 
 def _is_staff_course(options: argparse.Namespace) -> bool:
-    """Whether a person works on the course that judged, and it is no kit."""
+    """Return whether the course that judged is staff's own, not a student's kit."""
     from labgrade.spec import course
 
     root = options.course or Path.cwd()
@@ -136,7 +136,7 @@ def _refuse_unwritable(options: argparse.Namespace) -> None:
 
 
 def _print(report: Report, options: argparse.Namespace, others: int) -> None:
-    """Print the report, or its JSON. `others`: the lines that stand before and after it."""
+    """Print the report or its JSON. `others` is how many lines stand around it."""
     from rich.console import Console
 
     from labgrade.reports import json as as_json

@@ -116,7 +116,7 @@ def _print(value: object, name: str, options: argparse.Namespace) -> None:
 
 
 def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Namespace) -> None:
-    """What differs from the defaults' value is marked."""
+    """Print values under several conventions; mark those that differ from the default's."""
     if options.json or options.csv:
         _print(rows, name, options)
         return
@@ -150,7 +150,7 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
 
 
 def _without_fill(text: str) -> str:
-    """What is typed of an input, without how it is filled: a file is run on shapes."""
+    """Return a typed input without its fill, since a file is run on shapes alone."""
     from labgrade.subjects import models
 
     shape, _, fill = text.rpartition(":")
@@ -158,7 +158,7 @@ def _without_fill(text: str) -> str:
 
 
 def _input_of(text: str) -> InputSpec:
-    """An input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
+    """Parse an input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
     shape, _, fill = text.partition(":")
     kind, _, below = fill.partition("=")
     if kind == _TOKENS and below.isdecimal() and int(below):
@@ -195,7 +195,7 @@ def _subject_of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
 
 
 def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:
-    """What KEY=VALUE says, several times, each value read as YAML.
+    """Parse a list of KEY=VALUE settings; each value is YAML.
 
     Raises:
         UsageError: one has no value.
@@ -217,7 +217,7 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _value_source(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """What answers under conventions: ground truth of the zoo's, or what is measured of a file."""
+    """Yield a function that computes the quantity under given conventions, of a model or of a file."""
 
     def call(parameters: dict[str, Any]) -> QuantityCall:
         return QuantityCall(quantity=entry.name, parameters=parameters)
@@ -265,7 +265,7 @@ def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
 
 
 def shape_of(text: str) -> tuple[int, ...]:
-    """An input shape as it is typed: `1,3,224,224` or `1x3x224x224`.
+    """Parse an input shape: `1,3,224,224` or `1x3x224x224`.
 
     Raises:
         UsageError: it is none.
@@ -281,7 +281,7 @@ def shape_of(text: str) -> tuple[int, ...]:
 
 
 def _plain(value: object) -> object:
-    """Tensors are shown by their shapes: nobody reads a million values."""
+    """Replace tensors by their shapes: nobody reads a million values."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     shape = getattr(value, "shape", None)
@@ -292,7 +292,7 @@ def _plain(value: object) -> object:
 
 
 def _rows(value: Any, title: str) -> list[dict[str, Any]]:
-    """A value as rows: those of a table, a row a name, or one."""
+    """Return a value as rows: a table's rows, a row for each name, or a single row."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return [{key: item for key, item in row.items() if key not in _NOT_SHOWN} for row in value]
     if isinstance(value, dict):

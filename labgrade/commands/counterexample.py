@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(label: str, verdict: Verdict) -> None:
-    """What was found, and the program, which is to be pasted, so that nothing stands at its left."""
+    """Print the finding, then the program without indentation, ready to paste."""
     page = Page(Console(highlight=False))
     page.paragraph(reason(verdict), indent=0, label=label)
     for line in (*verdict.lines, *verdict.picture):
@@ -87,7 +87,7 @@ def _show(label: str, verdict: Verdict) -> None:
 
 
 def _search(trials: Trials, plan: SearchPlan, records: list[Remembered], *, named: bool) -> Verdict:
-    """The verdict; where nobody chose a family and one tells nothing of the function, that of the next."""
+    """Search and return the verdict. Where nobody chose a family of networks, try the next if one finds nothing."""
     families = [plan.among] if named or trials.check.counterexample or plan.among == "sizes" else _IN_TURN
     for among in families:
         tried = replace(plan, among=among)
@@ -141,7 +141,7 @@ def _check_of_function(
 
 
 def _names_file(task: Task, check: Check, file: str) -> bool:
-    """Whether the function is asked for in a file of this name: one of another name is tried, too."""
+    """Return whether the task asks for the function in a file of this name."""
     forms = (form for form in task.answers[check.answer].forms if isinstance(form, CallForm))
     return any(form.file.lower() == file.lower() for form in forms)
 
@@ -160,7 +160,7 @@ def _fits(task: Task, check: Check, function: str) -> bool:
 
 
 def _called_in_file(task: Task, check: Check, file: str) -> Task:
-    """The task with the forms of the check's answer that are called of this very file."""
+    """Return the task with only those forms of the check's answer that call this file."""
     wanted = task.answers[check.answer]
     forms = tuple(replace(form, file=file) for form in wanted.forms if isinstance(form, CallForm))
     return replace(task, answers={**task.answers, wanted.name: replace(wanted, forms=forms)})

@@ -107,7 +107,7 @@ def _kit(options: argparse.Namespace) -> int:
 
 def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
-    from labgrade.files.external_data import beside
+    from labgrade.files.external_data import files_beside
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
     from labgrade.subjects.provide import provide
@@ -127,7 +127,7 @@ def _subject(options: argparse.Namespace) -> int:
     with Oracle(found.quantities) as oracle:
         file = oracle.file(about)
     options.to.mkdir(parents=True, exist_ok=True)
-    for name, source in {file.name: file, **beside(file)}.items():
+    for name, source in {file.name: file, **files_beside(file)}.items():
         shutil.copyfile(source, options.to / name)
         print(options.to / name)  # noqa: T201
     return 0

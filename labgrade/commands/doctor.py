@@ -48,7 +48,7 @@ _CANARIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineCheck:
-    """One thing that was looked at. `good` is None where it is of use to some alone. `remedy`: what to do."""
+    """One thing that was examined. `good` is None for what only some people need; `remedy` says what to do."""
 
     what: str
     good: bool | None
@@ -57,7 +57,7 @@ class MachineCheck:
 
 
 def examine(runner: Runner) -> Iterator[MachineCheck]:
-    """Look at everything, one after the other; slow where torch has to be loaded."""
+    """Yield the result of each examination in turn; the first that loads torch is slow."""
     yield from _protection(runner)
     yield from _server(runner)
     yield from _canaries(runner)
@@ -86,7 +86,7 @@ def _protection(runner: Runner) -> Iterator[MachineCheck]:
 
 
 def _server(runner: Runner) -> Iterator[MachineCheck]:
-    """Whether functions are called at all, with a model to analyse, and how fast."""
+    """Examine whether the sandbox can call a function with a model, and how fast."""
     start = time.monotonic()
     execution = _call(runner, "def canary(model): return sum(p.numel() for p in model.parameters())", model=True)
     first = time.monotonic() - start
@@ -104,7 +104,7 @@ def _server(runner: Runner) -> Iterator[MachineCheck]:
 
 
 def _canaries(runner: Runner) -> Iterator[MachineCheck]:
-    """Three attacks by the same way that students' code takes."""
+    """Try three attacks in the same way in which students' code runs."""
     with tempfile.NamedTemporaryFile("w", prefix="canary-") as file, socket.create_server(("127.0.0.1", 0)) as server:
         file.write("sings")
         file.flush()
@@ -171,7 +171,7 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def _tool(runner: Runner, name: str) -> MachineCheck:
-    """A program that has to be found where students' programs are built, in the sandbox."""
+    """Examine whether a build tool can be found in the sandbox."""
     done = runner.execute(ProgramRequest(command=(name, "--version"), limits=_LIMITS))
     if done.status == "returned" and done.code == 0:
         return MachineCheck(what=name, good=True, found=decoded(done.stdout).partition("\n")[0])
@@ -192,7 +192,7 @@ def _program(name: str, use: str) -> MachineCheck:
 
 
 def _packages(folder: Path) -> Iterator[MachineCheck]:
-    """What the tasks of the course around us need, where it is not there; each package once."""
+    """Yield each package that the course's tasks need and that is not installed."""
     found = course.find(folder)
     needed: dict[str, list[str]] = {}
     for read in load.read_all(load.files(found.specs), found):
@@ -206,7 +206,7 @@ def _packages(folder: Path) -> Iterator[MachineCheck]:
 
 
 def _report_formats() -> MachineCheck:
-    """Whether reports that no editor of plain text wrote can be read: what the extra `reports` lists is installed."""
+    """Examine whether .docx, .html and .pdf reports can be read (the extra `reports`)."""
     listed = [line for line in _required() if 'extra == "reports"' in line]
     lacking = missing(re.split(r"[^\w-]", line, maxsplit=1)[0] for line in listed)
     if not lacking:

@@ -79,7 +79,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _stories_of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
-    """The stories of the tasks that `grade --task` means by this name: one, or all that begin so, also of one lab."""
+    """Return the stories of the tasks that a name stands for, as `grade --task` reads it."""
     lab, _, name = asked.rpartition("/")
     there = [each for each in stories if lab in ("", each.place[0])]
     exact = [each for each in there if each.place[1] == name]
@@ -127,7 +127,7 @@ def _print_stories(page: Page, who: str, story: Story) -> None:
 
 
 def _place_in_spec(story: Story) -> str:
-    """The line of the check as the spec is now; nothing where it is there no more."""
+    """Return the check's line in today's spec; "" where the check is gone."""
     found = course.find(Path.cwd())
     lab, task, item = story.place
     paths = [path for path in load.files(found.specs) if (path.parent.name, path.stem) == (lab, task)]
@@ -139,7 +139,7 @@ def _place_in_spec(story: Story) -> str:
 
 
 def _judged_by(story: Story) -> list[tuple[str, str]]:
-    """What the verdict depended on; nothing where it follows from those of other checks."""
+    """Return what judged the verdict; "" where it follows from other checks."""
     parts = story.parts
     meaning = parts.get("spec", {})
     checker = meaning.get("checker") or {}
@@ -152,7 +152,7 @@ def _judged_by(story: Story) -> list[tuple[str, str]]:
 
 
 def _print_dependencies(page: Page, stories: Sequence[Story]) -> None:
-    """On which files and versions the verdicts depended: once for all of them, as most have them in common."""
+    """Print once on which files and versions the verdicts depended, since most share them."""
     rows = []
     for name, label in _DEPENDS.items():
         pairs = (pair for each in stories for pair in each.parts.get(name, {}).items())
@@ -197,7 +197,7 @@ def add_standing(parser: argparse.ArgumentParser) -> None:
 
 
 def show_standing(options: argparse.Namespace) -> int:
-    """What waits for a person. 0 where nothing does, else 1."""
+    """Print what waits for a person; return 0 where nothing does, else 1."""
     found = whole.read(options.results, options.roster)
     waits = pending.standing(found)
     page = Page(console())

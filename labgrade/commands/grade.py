@@ -234,7 +234,7 @@ def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
 
 
 def _print_changes(changes: Sequence[Change], page: Page) -> None:
-    """Before and after for each student, and why."""
+    """Print what changed for each student, and why."""
     counted = [change for change in changes if change.counts]
     if changes:
         page.blank()

@@ -207,7 +207,7 @@ def _ask_for_spec(options: argparse.Namespace, task: str, found: Course) -> dict
         "answer": "value",
         "checker": checker(kind, tolerance),
         "expected": {**expected, **({"published": value} if publish else {})},
-        **({"misconceptions": KNOWN} if any(slips.known(entries, quantity)) else {}),
+        **({"misconceptions": KNOWN} if any(slips.slips_of(entries, quantity)) else {}),
     }
     return {
         "id": task,
@@ -244,13 +244,13 @@ def _spec_of(subject: dict[str, Any], found: Course) -> SubjectSpec:
 
 
 def _refuse_questions(options: argparse.Namespace) -> str | None:
-    """Answer no for a script, which is not asked whether to publish."""
+    """Decline to publish when a script runs the command, since nobody can be asked."""
     given = (options.subject, options.quantity)
     return "no" if all(given) or options.publish is False else None
 
 
 def _answer(what: str, said: str | None, parse: Callable[[str], Any], default: str | None = None) -> Any:
-    """What a flag said, else what a person types, who may try again; the default where nobody can be asked.
+    """Return a flag's value, else what a person types, else the default where nobody can be asked.
 
     Raises:
         UsageError: a flag says what can't be, or nobody answers a question that has no default.
@@ -309,7 +309,7 @@ def _points(text: str) -> int | float:
 
 
 def _tolerance(text: str) -> int | float | None:
-    """Whole numbers are digits, others a share; nothing is the precision that an answer is printed with."""
+    """Parse a tolerance: a whole number of digits, a share, or nothing for the printed precision."""
     data = yaml.load(text, "--tolerance").data if text else None
     if data is None:
         return None
@@ -330,7 +330,7 @@ def _yes(text: str) -> bool:
 
 
 def _conventions(options: argparse.Namespace, entry: Entry) -> dict[str, Any]:
-    """What --set says, and what the quantity can't do without, which is asked for."""
+    """Return the conventions of --set, and ask for those that the quantity requires."""
     chosen = conventions_of(options.set, entry)
     for name, parameter in entry.parameters.items():
         if parameter.required and name not in chosen:
@@ -343,7 +343,7 @@ def _convention(entry: Entry, name: str, text: str) -> dict[str, Any]:
 
 
 def _answer_type(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
-    """The type of the answer, and the value where it is wanted; the columns of a table are those of its value."""
+    """Return the answer's type, and its value if it is to be published. A table's columns come from its value."""
     entry = found.quantities.get(call.quantity)
     kind: Any = _TYPES.get(entry.returns)
     if kind == "count" and call.quantity.endswith("_bytes"):
@@ -378,7 +378,7 @@ def _column(name: str, value: object) -> str:
 
 
 def _validate(text: str, lab: str, task: str, found: Course) -> None:
-    """Read it as it will be read.
+    """Validate the new spec as `labgrade validate` will.
 
     Raises:
         UsageError: something in it does not fit; nothing is written then.

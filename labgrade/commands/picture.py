@@ -115,7 +115,7 @@ def _write(target: str, text: str) -> None:
 
 
 def _histogram(path: Path, step: float) -> str:
-    """How many numbers of an array lie where, with lines at the multiples of a step."""
+    """Draw a histogram of an array, with lines at the multiples of a step."""
     import numpy as np
 
     from labgrade.reports.html.planes import histogram, standalone_svg
@@ -138,7 +138,7 @@ def _histogram(path: Path, step: float) -> str:
 
 
 def _chart_of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
-    """Kernels under a roof, points of two columns, bars of one, with the table for those who don't see them."""
+    """Draw a table: kernels under a roof, points of two columns, or bars of one."""
     from labgrade.reports.html import charts
     from labgrade.reports.html.planes import Point, frontier, roofline, standalone_svg
 
@@ -173,7 +173,7 @@ def _chart_of_table(path: Path, peak: float | None, bandwidth: float | None) -> 
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, each with the columns of its head.
+    """Read a CSV table as rows by column name.
 
     Raises:
         ValueError, OSError, csv.Error: it is none, or more than a picture shows.
@@ -210,7 +210,7 @@ def title(name: str, nodes: list[graph_picture.Node]) -> str:
 
 
 def _nodes(path: Path) -> list[graph_picture.Node]:
-    """The nodes of the file, which may be a student's: it is read where our code runs alone.
+    """Read a file's nodes in the reader's process, since the file may be a student's.
 
     Raises:
         UsageError: it is no ONNX model.

@@ -74,7 +74,7 @@ def list_entries(options: argparse.Namespace) -> int:
 
 
 def _list_registered(found: Course, what: str, word: str) -> list[str]:
-    """Show what specs may name, and hold the word."""
+    """List registered names that contain the word; return all of that kind."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
@@ -101,7 +101,7 @@ def _spaced(text: str) -> str:
 
 
 def _list_functions(found: Course, what: str, word: str, console: Console) -> list[str]:
-    """Show what holds the word. The name of each that there is, with its docstring below."""
+    """Print the functions that contain the word; return all names, each with its docstring."""
     registry = found.quantities if what == "quantities" else found.checkers
     for finding in registry.findings:
         console.print(f"{finding}", style="red", markup=False)
@@ -126,7 +126,7 @@ def _list_functions(found: Course, what: str, word: str, console: Console) -> li
 
 
 def _list_slips(found: Course, word: str, console: Console) -> list[str]:
-    """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
+    """Print the slips of a quantity, or those that contain the word, with hint and credit."""
     quantities = found.quantities.entries
     entries = [each for each in quantities.values() if each.slip is not None]
     single = slips.halved_quantity(quantities, word)
@@ -187,7 +187,7 @@ def unit_suffix(entry: Entry) -> str:
 
 
 def example(entry: Entry) -> str:
-    """A command that computes the quantity; a line of a spec where only a student's file can be measured."""
+    """Return a command that computes the quantity, or a spec line if it only measures students' files."""
     needed = {key: _example_value(entry, key) for key, parameter in entry.parameters.items() if parameter.required}
     if any(name in entry.parameters for name in _OF_FILES):
         given = ", ".join(f"{key}: {value}" for key, value in needed.items())
@@ -203,12 +203,12 @@ def example(entry: Entry) -> str:
 
 
 def _is_of_onnx(entry: Entry) -> bool:
-    """Whether a quantity of files is one of ONNX files, by its name."""
+    """Return whether a quantity of files takes ONNX files, by its name."""
     return entry.name.startswith(("onnx_", "tile", "tiling_"))
 
 
 def _example_value(entry: Entry, key: str) -> str:
-    """A value that a required convention may have: what its docstring has behind `such as`, or else one of its type."""
+    """Return an example of a required convention: what its docstring names after `such as`, or one of its type."""
     schema = entry.parameters[key].schema
     if isinstance(choices := schema.get("enum"), list):
         return str(choices[0])
@@ -242,7 +242,7 @@ def _value(key: str, parameter: Parameter) -> str:
 
 
 def _example_parameter(key: str, schema: Schema) -> str:
-    """A value that a required parameter of a checker may have; of a list two. Two columns are not the same one."""
+    """Return an example value for a required parameter of a checker; two items for a list."""
     match schema:
         case {"enum": [first, *_]}:
             return str(first)
@@ -257,7 +257,7 @@ def _example_parameter(key: str, schema: Schema) -> str:
 
 def _show_options(name: str, found: Course, console: Console) -> None:
     network = found.network(name)
-    options = network.parameters if network is not None else catalogue.of(name.removesuffix(".onnx"))
+    options = network.parameters if network is not None else catalogue.options_of(name.removesuffix(".onnx"))
     if name.endswith(".onnx"):
         said = _ONNX_OPTIONS if name.startswith("torchvision/") else ""
     else:

@@ -127,7 +127,7 @@ class AlikeSearch:
         """Who was graded, by the folder or archive that it was in."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         with Ledger(self._results) as ledger:
-            asked = read.asked(ledger)
+            asked = read.run_requests(ledger)
             for name, run in sorted(read.handed_in(ledger).items()):
                 found[asked.get(run, {}).get("source", "")].append(name)
         found.pop("", None)
@@ -168,30 +168,30 @@ def alike(class_code: Mapping[str, Sequence[CodeFile]], handed_out: Sequence[Cod
     `handed_out` is no student's own, nor is what more than half of the class has; where it is not known what was
     handed out, what more than a tenth has (and more than three).
     """
-    prints = {name: [_print(code, WINDOW) for code in own if _long(code)] for name, own in class_code.items()}
+    prints = {name: [_fingerprint(code, WINDOW) for code in own if _is_long(code)] for name, own in class_code.items()}
     held: Counter[int] = Counter()
     for own in prints.values():
         held.update(set().union(*(each.hashes for each in own)))
-    given = set().union(*(_print(code, 1).hashes for code in handed_out if _long(code)))
+    given = set().union(*(_fingerprint(code, 1).hashes for code in handed_out if _is_long(code)))
     most = len(prints) // 2 if handed_out else max(read.FEW, len(prints) // 10)
     for own in prints.values():
         for each in own:
-            _take_out(each, {one for one in each.hashes if held[one] > most or one in given})
+            _remove_passages(each, {one for one in each.hashes if held[one] > most or one in given})
     found = [made for one, other in _candidates(prints) if (made := _compared((one, other), prints, class_code))]
     return tuple(sorted(found, key=lambda each: (-each.share, each.names))[:_MOST_SHOWN])
 
 
-def _long(code: CodeFile) -> bool:
+def _is_long(code: CodeFile) -> bool:
     return len(code.tokens) >= GRAM + WINDOW
 
 
-def _print(code: CodeFile, window: int) -> Any:
+def _fingerprint(code: CodeFile, window: int) -> Any:
     from copydetect import CodeFingerprint
 
     return CodeFingerprint(code.path, GRAM, window, filter=False, fp=io.StringIO(code.tokens))
 
 
-def _take_out(each: Any, common: set[int]) -> None:
+def _remove_passages(each: Any, common: set[int]) -> None:
     """Leave these passages out of a fingerprint."""
     from copydetect.utils import get_token_coverage
 

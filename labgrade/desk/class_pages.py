@@ -62,10 +62,10 @@ class ClassPages:
             NotHereError: these two have nothing.
         """
         whole, asked = self._live.whole(), (query.get("one"), query.get("other"))
-        pair = next((each for each in self._looks.looked().found if _called(each, whole) == asked), None)
+        pair = next((each for each in self._looks.looked().found if _name_of(each, whole) == asked), None)
         if pair is None:
             raise NotHereError(_CLASS)
-        names = _called(pair, whole)
+        names = _name_of(pair, whole)
         files = [paths for paths, whose in self._same_files(whole) if {*names} <= {*whose}]
         values = [each for each in figures.same_values(whole.shown) if {*names} <= {*each.names}]
         shown = [
@@ -98,13 +98,13 @@ class ClassPages:
         return [(paths, tuple(map(whole.names.of, whose))) for paths, whose in found]
 
 
-def _called(pair: AlikeCode, whole: Whole) -> tuple[str, str]:
+def _name_of(pair: AlikeCode, whole: Whole) -> tuple[str, str]:
     one, other = map(whole.names.of, pair.names)
     return one, other
 
 
 def _row(pair: AlikeCode, whole: Whole) -> CodeRow:
-    one, other = _called(pair, whole)
+    one, other = _name_of(pair, whole)
     return CodeRow(
         names=(one, other),
         share=pair.share,

@@ -15,7 +15,7 @@ from labgrade.desk.access import RefusedFormError, plain
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, in_words, points
-from labgrade.review.marking import NoPointsError, accepted, given, mark
+from labgrade.review.marking import NoPointsError, accept_suggestion, mark, parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -168,7 +168,7 @@ class Decider:
                 raise OutdatedError(
                     _decided_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown)
                 )
-            said = accepted(each, "").reason if each.graded.verdict.suggestion is not None else ""
+            said = accept_suggestion(each, "").reason if each.graded.verdict.suggestion is not None else ""
             shown_first = said if shown_first is None else shown_first
             # What labgrade says of the one that was shown names where that stands; each other has a place of its own.
             comment = said if said and asked.comment == shown_first else asked.comment
@@ -231,7 +231,7 @@ def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
         message = "nothing is given yet: press a number for a line, f for all points, 0 for none"
         raise NoPointsError(message)
     return tuple(
-        given(text if text.strip() else "0" if worth else "none", worth)
+        parse_share(text if text.strip() else "0" if worth else "none", worth)
         for text, (worth, _) in zip(typed, each.rubric, strict=True)
     )
 

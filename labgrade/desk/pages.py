@@ -94,11 +94,11 @@ class Pages:
             given=_given(ruling, group.first),
             suggestion=suggested,
             wordless=queue.nothing_written(group, now) is not None,
-            beside=queue.beside(question, group, now) if suggested is None else "",
+            beside=queue.nearest_difference(question, group, now) if suggested is None else "",
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
-            offered=queue.offered(question.id, place.submission, now),
+            offered=queue.comment_suggestions(question.id, place.submission, now),
             near=here.near(question, group),
             following=link("/question", question.id, after=now.names.of(place.submission))
             if walk.coming(place)

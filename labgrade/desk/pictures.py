@@ -80,7 +80,7 @@ class Pictures:
     def _find(self, name: str, store: Path) -> Submission | str:
         with Ledger(self._results) as ledger:
             run = read.handed_in(ledger).get(name)
-            source = read.asked(ledger).get(run or 0, {}).get("source", "")
+            source = read.run_requests(ledger).get(run or 0, {}).get("source", "")
         if not source or self._runner is None:
             return "it is not known where this was handed in"
         try:

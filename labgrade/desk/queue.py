@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.desk.sanitise import split
-from labgrade.desk.wording import PICTURE, Wording, difference, likeness, near, wording
-from labgrade.review.marking import accepted
+from labgrade.desk.wording import PICTURE, Wording, are_near, difference, likeness, wording
+from labgrade.review.marking import accept_suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def questions(snapshot: Snapshot) -> dict[QuestionId, QuestionAnswers]:
 def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) -> QuestionAnswers:
     equal: defaultdict[str, list[ToDecide]] = defaultdict(list)
     for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
-        equal[_same(each)].append(each)
+        equal[_group_key(each)].append(each)
     groups = list(equal.values())
     said = [wording(_said(own[0])) for own in groups]
     clusters = _clusters(said)
@@ -114,7 +114,7 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     return QuestionAnswers(id=name, title=rows[0].title, groups=tuple(made), clusters=near_ones)
 
 
-def _same(each: ToDecide) -> str:
+def _group_key(each: ToDecide) -> str:
     """What two answers have in common that one mark does for; their pictures and files can't be compared here."""
     said, graded, verdict = _said(each), each.graded, each.graded.verdict
     own = verdict.suggestion
@@ -148,7 +148,7 @@ def _clusters(said: Sequence[Wording]) -> list[int]:
     if len(said) <= _MOST_COMPARED:
         for one, own in enumerate(said):
             for other in range(one):
-                if top(one) != top(other) and near(own, said[other]):
+                if top(one) != top(other) and are_near(own, said[other]):
                     root[top(one)] = top(other)
     return [top(place) for place in range(len(said))]
 
@@ -170,7 +170,7 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
         return _as_before(earlier, group.first, f"{earlier.by} gave this before it changed: compare what is new")
     own = group.first.graded.verdict.suggestion
     if own is not None:
-        ruling = accepted(group.first, "")
+        ruling = accept_suggestion(group.first, "")
         made = _as_before(ruling, group.first, own.why)
         return replace(made, own=True) if made is not None else None
     for other, ruling in _marked_near(question, group, snapshot):
@@ -192,7 +192,7 @@ def nothing_written(group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares |
     return SuggestedShares(shares=(Fraction(0),) * len(each.rubric), comment=said, why="no words")
 
 
-def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:
+def nearest_difference(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:
     """The nearest marked answer of which the mark is not suggested, why not, and in what it differs; else ""."""
     for other, ruling in _marked_near(question, group, snapshot):
         found = difference(group.said, other.said)
@@ -262,7 +262,7 @@ def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Pla
     return {text: tuple(places) for text, places in most}
 
 
-def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
+def comment_suggestions(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
     """The comments that were given at a question, and then those that a submission got at others."""
     mine = {place: snapshot.in_force(place) for place in snapshot.checks if place.submission == submission}
     here = {reason: places[0] for reason, places in comments(question, snapshot).items()}
@@ -272,4 +272,4 @@ def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[s
 
 def _is_suggestion(comment: str, each: ToDecide) -> bool:
     """Return whether a comment is labgrade's own suggestion, which says nothing about other answers."""
-    return each.graded.verdict.suggestion is not None and accepted(each, "").reason == comment
+    return each.graded.verdict.suggestion is not None and accept_suggestion(each, "").reason == comment

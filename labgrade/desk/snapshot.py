@@ -12,7 +12,7 @@ from labgrade.core.results import Report, people
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, marking, pseudonyms, results
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions, Place, Ruling
 from labgrade.verdict import Outcome
 
@@ -149,7 +149,7 @@ class LiveResults:
                 for name, each in chosen
             )
         )
-        checks, waiting = _markable(decided(report, known))
+        checks, waiting = _markable(with_decisions(report, known))
         return replace(
             before,
             version=before.version + 1,

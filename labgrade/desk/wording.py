@@ -223,7 +223,7 @@ def likeness(one: Wording, other: Wording) -> float:
     return len(one.pairs & other.pairs) / len(one.pairs | other.pairs)
 
 
-def near(one: Wording, other: Wording) -> bool:
+def are_near(one: Wording, other: Wording) -> bool:
     """Whether two answers stand together."""
     return likeness(one, other) >= _NEAR
 

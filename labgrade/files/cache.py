@@ -126,13 +126,13 @@ class Cache:
         """
         place = self._path(key, "")
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(place.with_suffix(".lock")):
+        with _exclusive(place.with_suffix(".lock")):
             if not _is_whole(place):
                 with tempfile.TemporaryDirectory(dir=place.parent, prefix=".making-") as temporary:
                     making = Path(temporary) / "made"
                     making.mkdir()
                     make(making)
-                    contents = {path.name: _noted(path) for path in sorted(making.iterdir())}
+                    contents = {path.name: _note_of(path) for path in sorted(making.iterdir())}
                     (making / _CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
                     shutil.rmtree(place, ignore_errors=True)  # of what is damaged
                     with contextlib.suppress(OSError):  # without locks another process may have been faster
@@ -246,7 +246,7 @@ def unpacked(value: object) -> object:
         raise ValueError(message) from error
 
 
-def _noted(path: Path) -> list[object]:
+def _note_of(path: Path) -> list[object]:
     with path.open("rb") as file:
         return [*_state(path), hashlib.file_digest(file, "sha256").hexdigest()]
 
@@ -262,7 +262,7 @@ def _is_whole(place: Path) -> bool:
         contents = json.loads((place / _CONTENTS).read_bytes())
         names = {path.name for path in place.iterdir()} - {_CONTENTS}
         return names == contents.keys() and all(
-            list(_state(place / name)) == noted[:-1] or _noted(place / name)[-1] == noted[-1]
+            list(_state(place / name)) == noted[:-1] or _note_of(place / name)[-1] == noted[-1]
             for name, noted in contents.items()
         )
     except (OSError, ValueError, AttributeError, TypeError, IndexError, RecursionError):
@@ -270,7 +270,7 @@ def _is_whole(place: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def _exclusive(lock: Path) -> Iterator[None]:
     """One process at a time; where there are no locks, each goes on."""
     try:
         import fcntl

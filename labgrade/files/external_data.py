@@ -19,7 +19,7 @@ _GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9  # fields of ModelProto, GraphProto, T
 _ENTRY = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")  # a key, then its value's length
 
 
-def beside(path: Path) -> dict[str, Path]:
+def files_beside(path: Path) -> dict[str, Path]:
     """The files that look like a model's external data or that it names, by their places in its folder; no links."""
     found = {file.name: file for file in sorted(path.parent.iterdir())[:_MOST_BESIDE] if file.suffix in _BESIDE}
     found |= {name: path.parent / name for name in _named(path)}

@@ -245,7 +245,7 @@ class _Builder:
             if name == _MERGE and self._lenient and not key.style:
                 merged.append((key, self._value(value, (*path, "", _MERGE, len(merged)), depth + 1)))
                 continue
-            if number and _goes_on(key, value):
+            if number and _continues_number(key, value):
                 self.out.cut[number] = f"{self.out.cut.get(number, self.out.sources[number])},{name}"
                 continue
             plain = start.flow_style and isinstance(value, yaml.ScalarEvent) and not value.style
@@ -310,7 +310,7 @@ class _Builder:
         return _resolve(event.value) if plain else str(event.value)
 
 
-def _goes_on(key: Any, value: Any) -> bool:
+def _continues_number(key: Any, value: Any) -> bool:
     """Whether `624` in `{total: 6,624,904}` is what a comma cut off a number: digits that nothing is said of."""
     if key.style or not isinstance(value, yaml.ScalarEvent) or value.style:
         return False

@@ -41,7 +41,7 @@ def locked_folder(
         message = f"'{folder}' can't hold results: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
     try:
-        if not _locked_soon(descriptor, folder):
+        if not _lock_with_retry(descriptor, folder):
             who = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another run"
             message = f"{who} {does} '{folder}': wait for its end, or {else_}"
             raise UsageError(message)
@@ -53,7 +53,7 @@ def locked_folder(
         os.close(descriptor)
 
 
-def _locked_soon(descriptor: int, folder: Path) -> bool:
+def _lock_with_retry(descriptor: int, folder: Path) -> bool:
     """Try for a moment to lock, since the processes of a killed run take a while to end."""
     try:
         for _ in range(_TRIES):
@@ -209,7 +209,7 @@ class Ledger:
         try:
             Ledger(folder, write=True, durable=True, name=aside).close()
             with contextlib.suppress(FileExistsError):  # the other process was faster
-                _place(folder / aside, self.path)
+                _move_into_place(folder / aside, self.path)
         except OSError as error:
             raise LedgerError(str(error)) from error
         finally:
@@ -340,12 +340,12 @@ def decision_transaction(results: Path) -> Iterator[Ledger]:
         LedgerError: nothing was kept, and why.
     """
     with Ledger(results, write=True, durable=True) as ledger:
-        _keep_in_mind(results)
+        _note_decisions_exist(results)
         with ledger.transaction():
             yield ledger
 
 
-def _keep_in_mind(results: Path) -> None:
+def _note_decisions_exist(results: Path) -> None:
     """Leave a note beside the database that it holds decisions, so that a lost database is noticed."""
     path = results / tables.KEPT
     try:
@@ -366,7 +366,7 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def _place(aside: Path, path: Path) -> None:
+def _move_into_place(aside: Path, path: Path) -> None:
     """Give a file its name, unless there is one of that name."""
     try:
         os.link(aside, path)

@@ -26,7 +26,7 @@ from labgrade.core.task import AnswerValue, BuildForm, CallForm, QuantityCall, R
 from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.judging.items import items
 from labgrade.spec import language
 
@@ -84,7 +84,7 @@ def _imported(path: Path) -> Iterator[Path]:
                 yield from (each for each in (found.with_suffix(".py"), found / "__init__.py") if each.is_file())
 
 
-def meaning(task: Task, item: Item) -> dict[str, Any]:
+def spec_of_item(task: Task, item: Item) -> dict[str, Any]:
     """What the spec says of an item, by the words of the language."""
     found = _fields(item.check)
     wanted, *others = answers_read(task, item)
@@ -140,7 +140,7 @@ def _onnx(path: Path) -> dict[str, str]:
     """A file and its external data, by content: where it lies means nothing."""
     if not path.is_file():
         return {path.name: "unreadable"}
-    return {each.name: digest(each) for each in (path, *beside(path).values())}
+    return {each.name: digest(each) for each in (path, *files_beside(path).values())}
 
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript", "numpy", "pyyaml")
@@ -154,7 +154,7 @@ _MOST_IMPORTS = 100
 _DIGITS = 32
 
 
-def digest_of(content: object) -> str:
+def digest_of_data(content: object) -> str:
     """The digest of plain data."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
@@ -178,15 +178,15 @@ class VerdictParts:
         place = (task.lab, task.id, task.variant, item.id)
         if place not in self._known:
             found: dict[str, Any] = {
-                "spec": meaning(task, item),
+                "spec": spec_of_item(task, item),
                 "checker": self._checker(item.check),
                 "quantities": self._quantities(item),
                 "labgrade": engine(),
                 "libraries": libraries(),
             }
-            if runs(task, item):
+            if runs_student_code(task, item):
                 found["weights"] = self._weights
-            found |= self._of_some(task, item)
+            found |= self._parts_of_some_checks(task, item)
             self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
         return self._known[place]
 
@@ -199,18 +199,18 @@ class VerdictParts:
         place = (task.lab, task.id, task.variant)
         if place not in self._whole:
             every = ((each, item) for each in (task, *task.variants) for item in items(each))
-            asked = [[each.variant, item.id, meaning(each, item)] for each, item in every]
+            asked = [[each.variant, item.id, spec_of_item(each, item)] for each, item in every]
             drawn_by = hashlib.sha256(self._course.key).hexdigest()  # other inputs, too
-            self._whole[place] = digest_of([task.variant, asked, drawn_by, sys.executable, __file__])
-        return digest_of([key, self._whole[place]])
+            self._whole[place] = digest_of_data([task.variant, asked, drawn_by, sys.executable, __file__])
+        return digest_of_data([key, self._whole[place]])
 
     def keep(self, content: Any) -> str:
         """The digest of a part, whose content is remembered under it."""
-        digest = digest_of(content)
+        digest = digest_of_data(content)
         self.contents[digest] = content
         return digest
 
-    def _of_some(self, task: Task, item: Item) -> dict[str, Any]:
+    def _parts_of_some_checks(self, task: Task, item: Item) -> dict[str, Any]:
         """The parts that only some checks have: what builds a program, what searches."""
         builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
         return {
@@ -263,7 +263,7 @@ class VerdictParts:
         yield from ((f"import {name}", _present(name)) for name in sorted(names))
 
 
-def runs(task: Task, item: Item) -> bool:
+def runs_student_code(task: Task, item: Item) -> bool:
     """Whether a student's code may run for this item."""
     return any(isinstance(form, CallForm | RunForm | BuildForm) for form in _forms(task, item))
 
@@ -373,4 +373,4 @@ def _weights(home: Path) -> Iterator[tuple[str, int]]:
 
 def key_of(parts: Mapping[str, str]) -> str:
     """The key under which a verdict is found again."""
-    return digest_of(dict(parts))
+    return digest_of_data(dict(parts))

@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS verdict (
 """
 
 
-def is_kept() -> bool:
+def memory_exists() -> bool:
     """Whether anything is remembered on this machine: where only students' own checks ran, nothing is."""
     return (cache_folder() / NAME).is_file()
 

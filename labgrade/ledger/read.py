@@ -184,7 +184,7 @@ def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return sorted(pairs, key=lambda row: (-len(row[0]), row))
 
 
-def asked(ledger: Ledger) -> dict[int, dict[str, Any]]:
+def run_requests(ledger: Ledger) -> dict[int, dict[str, Any]]:
     """What each run was asked for, by the run's number, the newest first."""
     return {run: load(ledger, plain) for run, plain in ledger.rows("SELECT id, asked FROM run ORDER BY id DESC")}
 

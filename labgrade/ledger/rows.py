@@ -76,7 +76,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def seal(text: str) -> str:
+def checksum(text: str) -> str:
     """A digest by which damage is noticed."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -84,12 +84,12 @@ def seal(text: str) -> str:
 def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
     """What is remembered under each of some keys. A fault of labgrade's is not: it runs again."""
     found: dict[str, KeptVerdict] = {}
-    for number, key, parts, tries, mark, plain, sealed in _where(
+    for number, key, parts, tries, mark, plain, sealed in _rows_with(
         ledger, "SELECT id, key, parts, tries, mark, plain, seal FROM judged WHERE key", keys, "ORDER BY id DESC"
     ):
         if key in found:  # the newest counts
             continue
-        if seal(plain) != sealed:
+        if checksum(plain) != sealed:
             raise ledger.damaged(number, "judged")
         judged = KeptVerdict(
             id=number, key=key, parts=load(ledger, parts), tries=tries, mark=mark, plain=load(ledger, plain)
@@ -99,7 +99,7 @@ def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
     return found
 
 
-def _where(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
+def _rows_with(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
     """The rows of a question in which a column is one of many values."""
     for at in range(0, len(values), _MOST_VALUES):
         some = values[at : at + _MOST_VALUES]
@@ -127,7 +127,17 @@ def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: 
     return ledger.write(
         "INSERT INTO judged (key, parts, run, at, outcome, tries, mark, plain, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(judged.key, dump(judged.parts), run, now(), judged.outcome, judged.tries, judged.mark, plain, seal(plain)),
+        *(
+            judged.key,
+            dump(judged.parts),
+            run,
+            now(),
+            judged.outcome,
+            judged.tries,
+            judged.mark,
+            plain,
+            checksum(plain),
+        ),
     )
 
 
@@ -148,7 +158,7 @@ _STANDING = "SELECT who, lab, task, item, place, title, points, judged, at, plai
 def _standings(ledger: Ledger, rows: Iterable[tuple[Any, ...]]) -> dict[Place, CheckRow]:
     standings = {}
     for who, lab, task, item, place, title, points, judged, at, plain, sealed in rows:
-        if seal(plain) != sealed:
+        if checksum(plain) != sealed:
             raise ledger.damaged((who, task, item), "graded")
         standings[lab, task, item] = CheckRow(
             place=place, title=title, points=points, judged=judged, at=at, plain=load(ledger, plain)
@@ -163,11 +173,11 @@ def write_standing(ledger: Ledger, who: str, place: Place, standing: CheckRow, r
         "INSERT OR REPLACE INTO graded (who, lab, task, item, place, title, points, judged, run, at, plain, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(who, *place, standing.place, standing.title, standing.points, standing.judged),
-        *(run, standing.at, plain, seal(plain)),
+        *(run, standing.at, plain, checksum(plain)),
     )
 
 
-def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
+def add_history(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
     """Write how a check stood before, and why that changed. `after` is None where it is asked for no more."""
     ledger.write(
         "INSERT INTO history (who, lab, task, item, run, at, before_at, before, after, why) "
@@ -176,7 +186,7 @@ def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: An
     )
 
 
-def forget(ledger: Ledger, who: str, place: Place) -> None:
+def delete_check(ledger: Ledger, who: str, place: Place) -> None:
     """Take a check out of the report."""
     ledger.write("DELETE FROM graded WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
     drop_held(ledger, who, place)
@@ -201,7 +211,7 @@ def begin(ledger: Ledger, asked: Mapping[str, Any]) -> int:
         return ledger.write("INSERT INTO run (began, asked, notes) VALUES (?, ?, '[]')", now(), dump(asked))
 
 
-def note(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
+def add_to_run(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
     """Add to what a run was asked for."""
     with ledger.transaction():
         ((asked,),) = ledger.rows("SELECT asked FROM run WHERE id = ?", run)

@@ -27,7 +27,7 @@ _NOT_REACHED = without_value(
 )
 
 
-def expect(
+def plan_run(
     ledger: Ledger, run: int, names: Iterable[str], tasks: Iterable[Task], only: Collection[Place] | None = None
 ) -> None:
     """Write what a run is to grade; `only`: not all checks of the tasks. What the run says at its end replaces it."""

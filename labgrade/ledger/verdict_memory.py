@@ -118,7 +118,7 @@ class SubmissionKeys:
         place = (task.lab, task.id, item.id)
         if place not in self._digests:
             found = {"submission": self.files, **self.known.of(task, item)}
-            if depends.runs(task, item):
+            if depends.runs_student_code(task, item):
                 self._imports = self._imports or self.known.keep(depends.imports(self._submission))
                 found["imports"] = self._imports
             self._digests[place] = depends.key_of(found), found
@@ -192,8 +192,8 @@ class SubmissionBook:
         with self.ledger.transaction():
             for place in gone:
                 said = "the spec asks for it no more"
-                rows.remember(self.ledger, self.who, place, self.standing[place], None, said, self.rules.run)
-                rows.forget(self.ledger, self.who, place)
+                rows.add_history(self.ledger, self.who, place, self.standing[place], None, said, self.rules.run)
+                rows.delete_check(self.ledger, self.who, place)
         for place in gone:
             del self.standing[place]
 
@@ -291,23 +291,23 @@ class TaskBook:
             return
         if where in book.held:
             rows.drop_held(book.ledger, book.who, where)
-        if before is not None and not why_changed.same(before.plain, after.plain):
-            rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
+        if before is not None and not why_changed.says_the_same(before.plain, after.plain):
+            rows.add_history(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
         rows.write_standing(book.ledger, book.who, where, after, book.rules.run, text)
 
     def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger
         if before.judged == after.judged or not before.judged or not after.judged:
-            return why_changed.of_plain(before.plain, after.plain)
+            return why_changed.changed_wording(before.plain, after.plain)
         old, new = rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged)
-        changed = self._redrawn(old.get("spec", {}), item) or why_changed.words(old, new, item)
-        return changed or why_changed.of_plain(before.plain, after.plain)
+        changed = self._redrawn(old.get("spec", {}), item) or why_changed.difference(old, new, item)
+        return changed or why_changed.changed_wording(before.plain, after.plain)
 
     def _redrawn(self, old: Mapping[str, Any], item: Item) -> str:
         """That another variant is drawn for the student than before, where that is what the spec's change is."""
         for other in self._task.variants:
             same = next((each for each in items(other) if each.id == item.id), None)
-            if same is not None and other.variant != self._task.variant and depends.meaning(other, same) == old:
+            if same is not None and other.variant != self._task.variant and depends.spec_of_item(other, same) == old:
                 return (
                     f"another variant is drawn ({other.variant} before, {self._task.variant} now): 'course.key', or "
                     "who this is in the roster, changed"

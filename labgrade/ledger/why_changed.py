@@ -14,14 +14,14 @@ _MOST = 6
 _FAULT = "FAULT"
 
 
-def words(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
+def difference(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
     """The difference between two sets of parts; nothing where there is none. `item` tells the spec's lines."""
     found = [said for name in {**before, **after} for said in _part(name, before.get(name), after.get(name), item)]
     more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
     return "; ".join(found[:_MOST]) + more
 
 
-def of_plain(before: Any, after: Any) -> str:
+def changed_wording(before: Any, after: Any) -> str:
     """Why a verdict changed although it depends on the same: its words changed."""
     if before["points"] != after["points"]:
         return f"points: {_number(before['points'])} before, {_number(after['points'])} now"
@@ -32,7 +32,7 @@ def of_plain(before: Any, after: Any) -> str:
     return "its wording changed"
 
 
-def same(before: Any, after: Any) -> bool:
+def says_the_same(before: Any, after: Any) -> bool:
     """Whether two plain checks say the same. How long they took, and on which files they rest, is not what they say."""
     told_of_neither = {"seconds": 0, "basis": ""}
     return {**before, **told_of_neither} == {**after, **told_of_neither}
@@ -48,7 +48,7 @@ def _part(name: str, before: Any, after: Any, item: Item | None) -> Iterator[str
     old, new = before or {}, after or {}
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if name == "spec":
-        yield from (_word(key, old.get(key), new.get(key), item) for key in changed)
+        yield from (_word_difference(key, old.get(key), new.get(key), item) for key in changed)
         return
     for key in changed:
         if name in ("libraries", "imports"):
@@ -62,7 +62,7 @@ def _version(version: str | None) -> str:
     return version or "not imported"
 
 
-def _word(key: str, before: Any, after: Any, item: Item | None) -> str:
+def _word_difference(key: str, before: Any, after: Any, item: Item | None) -> str:
     """A word of the spec, with its line as it is today."""
     place = _line(key, item)
     old, new = _shown(before), _shown(after)

@@ -129,7 +129,7 @@ def misconceptions(report: Report) -> Sequence[CommonFinding]:
 
 
 def _causes(verdict: Verdict) -> tuple[str, ...]:
-    """The sentences on what makes an answer wrong: the slips that its function follows, or the hint."""
+    """Return what makes an answer wrong: the slips that its function follows, or else the hint."""
     if verdict.outcome not in (Outcome.PARTIAL, Outcome.INCORRECT):
         return ()
     seen = verdict.diagnosis
@@ -162,7 +162,7 @@ def without_points(report: Report) -> Sequence[CommonFinding]:
 
 
 def _why_missing(absent: Sequence[Graded]) -> str:
-    """What lies where answers are looked for, such as a file of another name, by points; else the first reason.
+    """Return the likeliest reason for missing answers, such as a file of another name, weighted by points.
 
     Files that nobody looks for are in no report, so that it is said where to look.
     """
@@ -195,7 +195,7 @@ def cut_off(report: Report) -> Sequence[CommonFinding]:
 
 
 def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """Causes that were met in several tasks: what, in which tasks, with whom; those that reach the most first."""
+    """Return causes that occur in several tasks, with the tasks and students; the widest spread first."""
     places: defaultdict[str, dict[str, None]] = defaultdict(dict)
     names: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for each in misconceptions(report):
@@ -221,7 +221,7 @@ def same_values(report: Report) -> Sequence[CommonFinding]:
 
 
 def _unexplained_value(graded: Graded) -> str:
-    """A wrong value that nothing explains, as text; else nothing."""
+    """Return a wrong value that nothing explains, as text; "" if it is explained."""
     verdict = graded.verdict
     if verdict.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL) or _causes(verdict):
         return ""
@@ -239,7 +239,7 @@ def _by_frequency(found: Mapping[tuple[Place, str], Iterable[str]], fewest: int)
 
 
 def _by_check(report: Report) -> dict[Place, dict[int, Graded]]:
-    """Each check with what came of it, by the place of the submission in the report."""
+    """Return the results of each check, by the submission's position in the report."""
     found: defaultdict[Place, dict[int, Graded]] = defaultdict(dict)
     for who, each in enumerate(report.submissions):
         for place, graded in _checks(each):

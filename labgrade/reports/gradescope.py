@@ -48,7 +48,7 @@ def _without_guesses(submission: SubmissionReport) -> SubmissionReport:
 
 
 def _output(submission: SubmissionReport) -> str:
-    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
+    """Return the text for the whole submission. It reveals nothing of hidden checks: no total, count or share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
     lines = [framed(remark, "left out: ", theirs=True) for remark in summary.left_out(shown)]
     lines += [f"{each.lab}: {_deducted_points(each)}{each.why}" for each in submission.deductions]
@@ -58,7 +58,7 @@ def _output(submission: SubmissionReport) -> str:
 
 
 def _deducted_points(deduction: Deduction) -> str:
-    """How many points a deduction takes.
+    """Return the points of a deduction.
 
     Those of a share would tell what hidden checks are worth; those of visible ones alone are not what the score lost.
     """

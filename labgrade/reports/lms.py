@@ -108,7 +108,7 @@ def _students(report: Report) -> Iterator[tuple[str, str, str, bool]]:
 
 
 def _rows_of_student(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """The rows of a student: by what they are called, by the platform's number, by the name without it."""
+    """Find a student's rows by name, by the platform's number, or by the name without it."""
     number = _NUMBER.search(who)
     keys = [_folded(who)]
     if number:
@@ -119,7 +119,7 @@ def _rows_of_student(who: str, known: Mapping[str, frozenset[int]]) -> frozenset
 def _rows_by_name(
     text: str, rows: Sequence[Sequence[tuple[int, int]]], heads: Sequence[str], name: str
 ) -> dict[str, frozenset[int]]:
-    """Which rows each name, number or address stands for."""
+    """Index the rows by name, number and address."""
     folded = [_folded(head) for head in heads]
     wanted = [each for group in _IDS for each in group]
     columns = [tuple(map(folded.index, each.split("+"))) for each in wanted if set(each.split("+")) <= set(folded)]
@@ -153,7 +153,7 @@ def _folded(text: str) -> str:
 
 
 def _column(heads: Sequence[str], wanted: str, name: str) -> int:
-    """The column by its name; Canvas writes a number behind it, `HW 2 (12345)`, which may be left out."""
+    """Find the column by name; the number that Canvas appends, `HW 2 (12345)`, may be left out."""
     bare = [re.sub(r" \(\d+\)$", "", head) for head in heads]
     places = [place for place, head in enumerate(heads) if head == wanted]
     places = places or [place for place, head in enumerate(bare) if head == wanted]
@@ -165,7 +165,7 @@ def _column(heads: Sequence[str], wanted: str, name: str) -> int:
 
 
 def _decoded(exported: bytes, name: str) -> tuple[str, str]:
-    """The text and the encoding that gives the same bytes again."""
+    """Decode the file; return the text and the encoding that reproduces its bytes."""
     for encoding in ("utf-8", "utf-16"):
         if encoding == "utf-16" and not exported.startswith((b"\xff\xfe", b"\xfe\xff")):
             continue
@@ -180,13 +180,13 @@ def _decoded(exported: bytes, name: str) -> tuple[str, str]:
 
 
 def _delimiter(text: str) -> str:
-    """Comma, semicolon or tab: whichever the heads are parted by."""
+    """Return the delimiter of the head row: comma, semicolon or tab."""
     line = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
     return max(",;\t", key=line.count)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[tuple[int, int]]]:
-    """Where the cells of each row stand in the text, with their quotes; empty lines are no rows (RFC 4180)."""
+    """Yield the spans of each row's cells in the text, quotes included; empty lines are no rows (RFC 4180)."""
     cell = re.compile(rf'(?: *"(?:[^"]|"")*"[^{delimiter}\r\n]*|[^{delimiter}\r\n]*)')
     at, row = (1 if text.startswith("\ufeff") else 0), list[tuple[int, int]]()
     while at <= len(text):
@@ -209,7 +209,7 @@ def _plain(cell: str) -> str:
 
 
 def _with_cells(text: str, changes: dict[tuple[int, int], str]) -> str:
-    """The text with other cells; a cell that had quotes keeps them."""
+    """Replace cells in the text; a quoted cell stays quoted."""
     parts, at = [], 0
     for (start, end), points in sorted(changes.items()):
         quoted = text[start:end].strip().startswith('"')

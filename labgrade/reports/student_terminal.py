@@ -115,7 +115,7 @@ def _key(task: TaskReport, check: Graded) -> tuple[str, ...]:
 
 
 def _without_second_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
-    """The causes, with a crash that a search came upon at that which showed it without one."""
+    """Merge a crash that only a search found into the cause that showed without it."""
     crashes = [key for key in found if key[0] == Outcome.CRASHED]
     for key in crashes:
         first = found[key][0][1].verdict.reason
@@ -126,7 +126,7 @@ def _without_second_crash(found: dict[tuple[str, ...], list[Place]]) -> list[lis
 
 
 def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
-    """What is wrong: in full as far as there is room, then in a line each; whether any was shortened."""
+    """Print what is wrong, in full while there is room, then a line each; return whether any was shortened."""
     shortened = False
     last = ""
     for number, cause in enumerate(found):
@@ -149,7 +149,7 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
 
 
 def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int, bool]:
-    """How to write a cause, in how many lines, and whether more than the names of checks is left out.
+    """Choose how to print a cause in the room that is left, and say whether anything but names is left out.
 
     Where lines are too many, its first check alone is shown in full; where they still are, without its program.
     """
@@ -182,7 +182,7 @@ def _cause(page: Page, cause: Cause, last: str, *, whole: bool) -> None:
 
 
 def _shared(page: Page, cause: Cause) -> None:
-    """One reason for several checks: it, and what depends on it."""
+    """Print one reason that several checks share, and the checks that depend on it."""
     check = cause.checks[0][1]
     page.blank()
     names = sorted(task.id for task in cause.tasks)
@@ -200,7 +200,7 @@ def _worth(points: Fraction) -> str:
 
 
 def _in_a_line(page: Page, cause: Cause) -> None:
-    """What is wrong, as much of it as a line holds."""
+    """Print a cause on a single line."""
     check = cause.checks[0][1]
     earned = sum((each.earned for _, each in cause.checks), Fraction(0))
     right = f"{summary.points(earned)} / {summary.points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
@@ -221,7 +221,7 @@ def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> N
 
 
 def _print_rest(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
-    """What is right, what is missing, what waits, and what it comes to."""
+    """Print what is right, what is missing, what waits, and the total."""
     began = [task for task in submission.tasks if missing_task(task) is None]
     right = [task for task in began if any(_is_right(check) for check in task.checks)]
     if right:
@@ -269,7 +269,7 @@ def _is_right(check: Graded) -> bool:
 
 
 def _right(page: Page, task: TaskReport) -> None:
-    """What of a task is right: all of it, or the names."""
+    """Return which checks of a task are right: `all`, or their names."""
     good = [check for check in task.checks if _is_right(check)]
     missed = [check for check in task.checks if check.bonus and check.verdict.outcome is Outcome.MISSING]
     whole = len(good) + len(missed) == len(task.checks)
@@ -311,7 +311,7 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
 
 
 def _missing_in_words(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
-    """What is missing of a part of the lab, and what it is worth."""
+    """Say what is missing in a part of the lab, and what it is worth."""
     whole = [task for task, _ in tasks if missing_task(task) is not None]
     some = [f"{task.id} ({', '.join(each.id for each in missed)})" for task, missed in tasks if task not in whole]
     counted = f"nothing of {len(whole)} tasks" if len(whole) > 1 else "".join(task.title for task in whole)

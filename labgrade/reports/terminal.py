@@ -92,7 +92,7 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 
 
 def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """What it comes to, with the points of checks that are not shown, after what late rules take."""
+    """Print the total, with points of checks that are not shown and late deductions."""
     for what, worth in summary.not_shown(submission):
         page.line((f"+ {what}", "dim"), right=(f"{worth} points", "dim"), hang=2)
     _deductions(page, submission, total)
@@ -100,7 +100,7 @@ def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
 
 
 def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """Whose report it is, what it comes to, and what was left out of the hand-in."""
+    """Print the submission's name, its points, and what was left out of it."""
     page.blank()
     page.line(
         ("submission ", "dim"),
@@ -123,7 +123,7 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """What was earned, and what late rules take of it."""
+    """Print the points earned and what late rules deduct."""
     if not submission.deductions:
         return
     page.line(("earned", ""), right=(f"{spread(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
@@ -147,13 +147,13 @@ def _task(page: Page, task: TaskReport, told: Told, *, staff: bool) -> None:
 
 
 def not_shown(page: Page, task: TaskReport) -> None:
-    """What of the task is graded and not shown, and what it is worth."""
+    """Print what the task's hidden checks are worth."""
     if task.not_shown:
         page.line((f"  + {NOT_SHOWN}", "dim"), right=(f"{summary.points(task.not_shown)} more", "dim"))
 
 
 def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: bool) -> None:
-    """A task of which nothing was handed in, and below it the next of that kind."""
+    """Print a task without any answer."""
     if first:
         page.blank()
     kinds = " (bonus)" if all(check.bonus for check in task.checks) else ""
@@ -301,14 +301,14 @@ def _facts(page: Page, verdict: Verdict) -> None:
 
 
 def _is_redundant(name: str, fact: str, verdict: Verdict) -> bool:
-    """Whether a fact is no news: what the reason says, what follows from it, or that nothing else is allowed."""
+    """Return whether a fact repeats the reason, follows from it, or states a default."""
     if name in ("expected", "off"):
         return "; expected: " in verdict.reason
     return (name == "got" and f"got {fact}" in verdict.reason) or (name == "allowed" and fact == "0")
 
 
 def outcome_line(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
-    """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
+    """Print one line with all checks of an outcome; a missing bonus is left out."""
     tasks = []
     for task in submission.tasks:
         ended = [check for check in task.checks if check.verdict.outcome is outcome]

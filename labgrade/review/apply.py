@@ -26,7 +26,7 @@ NEXT = "next"  # the fact that says what a check waits for that no person marks
 RUN = "labgrade grade"  # what it waits for where the next run judges it; a person's look at what it needs otherwise
 
 
-def decided(report: Report, decisions: Decisions) -> Report:
+def with_decisions(report: Report, decisions: Decisions) -> Report:
     """The report in which each decision in force is the check's verdict, with the machine's beside it.
 
     A decision about something that changed since holds no longer: the check waits for a person again, and staff see
@@ -85,7 +85,7 @@ class _DecidedTask:
     def report(self) -> TaskReport:
         # What a run found open stays open: what it needed is of no account any more.
         checks = {name: () if _is_open(check) else check.needs for name, check in self._machine.items()}
-        verdicts = {name: own for name, check in self._machine.items() if (own := _own_verdict(check)) is not None}
+        verdicts = {name: own for name, check in self._machine.items() if (own := _machine_verdict(check)) is not None}
         given = {name: ruling.credit for name, ruling in self._rulings.items() if name not in self._stale}
         gates = resolve(checks, verdicts, {**given, **dict.fromkeys(self._stale, AGAIN)})
         # A run goes by labgrade's own verdict of a check whose decision holds no longer, and may skip once more.
@@ -101,14 +101,16 @@ class _DecidedTask:
         if ruling is None:
             return by_needs
         machine = machine if NEXT in by_needs.verdict.facts else by_needs
-        return _decide_again(machine, ruling, self._stale[name]) if name in self._stale else _with(machine, ruling)
+        return (
+            _decide_again(machine, ruling, self._stale[name]) if name in self._stale else _with_ruling(machine, ruling)
+        )
 
 
 def _is_open(graded: Graded) -> bool:
     return graded.once_met is None and not (graded.verdict.outcome is Outcome.SKIPPED and graded.needs)
 
 
-def _own_verdict(graded: Graded) -> Verdict | None:
+def _machine_verdict(graded: Graded) -> Verdict | None:
     """What labgrade found, whatever the check needs; None where it was skipped."""
     return graded.verdict if _is_open(graded) else graded.once_met
 
@@ -128,7 +130,7 @@ def _after_needs(graded: Graded, gate: NeedsGate, of_next_run: NeedsGate) -> Gra
     return _now(graded, replace(first, facts={NEXT: "labgrade mark" if of_next_run.failed else RUN}))
 
 
-def _with(machine: Graded, ruling: Ruling) -> Graded:
+def _with_ruling(machine: Graded, ruling: Ruling) -> Graded:
     return replace(
         machine,
         earned=earned(machine.points, ruling.credit),
@@ -141,10 +143,12 @@ def _with(machine: Graded, ruling: Ruling) -> Graded:
 def _verdict(machine: Verdict, ruling: Ruling) -> Verdict:
     outcome = Outcome.CORRECT if ruling.credit == 1 else Outcome.PARTIAL if ruling.credit else Outcome.INCORRECT
     helps = hint(machine) if ruling.credit < 1 and machine.outcome not in PENDING else ""
-    return Verdict(outcome=outcome, credit=ruling.credit, reason=words(ruling), hint=helps, agrees=ruling.credit == 1)
+    return Verdict(
+        outcome=outcome, credit=ruling.credit, reason=decision_text(ruling), hint=helps, agrees=ruling.credit == 1
+    )
 
 
-def words(ruling: Ruling) -> str:
+def decision_text(ruling: Ruling) -> str:
     """What the student reads of a decision."""
     lines = [f"{points(line.points)} of {points(line.worth)} for {line.what}" for line in ruling.lines]
     given = "; ".join(lines) or f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"

@@ -14,7 +14,7 @@ from labgrade.core.text import named
 from labgrade.review.late import lateness
 from labgrade.review.roster import folded
 from labgrade.submissions.handed_in_at import A_WHILE
-from labgrade.submissions.names import bare, unpacked
+from labgrade.submissions.names import owner_of_archive, without_number
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class Owners:
         self._roster = roster
         self._indexes: tuple[dict[str, list[Student]], ...] = ({}, {}, {})
         for student in roster.students:
-            for index, keys in zip(self._indexes, (_called(student), _known_as(student), _named(student)), strict=True):
+            for index, keys in zip(
+                self._indexes, (_roster_name(student), _known_as(student), _named(student)), strict=True
+            ):
                 for key in keys - {""}:
                     index.setdefault(key, []).append(student)
 
@@ -49,8 +51,8 @@ class Owners:
 
     def named(self, submission: str) -> tuple[Student, ...]:
         """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
-        submission = unpacked(submission)
-        names = {unicodedata.normalize("NFC", each) for each in (submission, bare(submission))}
+        submission = owner_of_archive(submission)
+        names = {unicodedata.normalize("NFC", each) for each in (submission, without_number(submission))}
         plain = {folded(name) for name in names}
         number = _NUMBER.search(submission)
         wanted = (plain, plain | {number[1]} if number else plain, plain | {_squashed(name) for name in names})
@@ -65,7 +67,7 @@ class Owners:
 def drawn_as(roster: Roster, name: str) -> str:
     """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
     found = Owners(roster).of(name) if roster.students else ()
-    return folded(found[0].group or found[0].id) if found else folded(bare(unpacked(name)))
+    return folded(found[0].group or found[0].id) if found else folded(without_number(owner_of_archive(name)))
 
 
 def unknown_name_warning(roster: Roster, name: str) -> str:
@@ -76,7 +78,7 @@ def unknown_name_warning(roster: Roster, name: str) -> str:
     return f"warning: '{name}' is nobody of the roster{did_you_mean(name, known)}"
 
 
-def _called(student: Student) -> set[str]:
+def _roster_name(student: Student) -> set[str]:
     return {folded(student.submission)}
 
 
@@ -118,7 +120,7 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
         called = tuple(student.name for student in owners[each.name])
         by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids, called=called))
     counted = tuple(
-        _counted(_told(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
+        _counted(_with_roster_moments(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
         if owners[own[0].name]
         else own[0]
         for own in by_owner.values()
@@ -134,7 +136,9 @@ def _passed_over(counted: tuple[SubmissionReport, ...]) -> list[str]:
     return [f"does not count: {why}" for why in said[:_MOST_SAID]] + more
 
 
-def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners) -> list[SubmissionReport]:
+def _with_roster_moments(
+    own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners
+) -> list[SubmissionReport]:
     """All hand-ins of a group, with the moments that the roster knows better.
 
     A moment is that of the hand-in which its student is found by; it is that of any member's where there is only one.
@@ -147,10 +151,10 @@ def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owner
 
 
 def _moments(students: Iterable[Student]) -> list[datetime]:
-    return [at for each in students if (at := each.handed_in) is not None and not _to_come(each)]
+    return [at for each in students if (at := each.handed_in) is not None and not _is_in_future(each)]
 
 
-def _to_come(student: Student) -> bool:
+def _is_in_future(student: Student) -> bool:
     """Whether the roster has a moment that nobody believes, as of any other witness."""
     return student.handed_in is not None and student.handed_in > datetime.now(UTC) + A_WHILE
 
@@ -173,15 +177,15 @@ def _counted(
     first, *rest = sorted(full, key=order)
     who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
     why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
-    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts"
+    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_moment_of(first)}) counts"
     passed = [each for each in own if each not in full]
     most = max(map(_answers, own))
     others = (
-        *((each.name, f"'{each.name}' ({_when(each)}), {because}, {why}") for each in rest),
+        *((each.name, f"'{each.name}' ({_moment_of(each)}), {because}, {why}") for each in rest),
         *(
             (
                 each.name,
-                f"'{each.name}' ({_when(each)}), {because}: this one has {_answers(each)} of its {most} answers"
+                f"'{each.name}' ({_moment_of(each)}), {because}: this one has {_answers(each)} of its {most} answers"
                 + (f"; left out of it: {each.remarks[0]}" if each.remarks else ""),
             )
             for each in passed
@@ -200,7 +204,7 @@ def _is_stub(each: SubmissionReport, own: list[SubmissionReport]) -> bool:
     return _HALF * _answers(each) < max(map(_answers, own))
 
 
-def _when(each: SubmissionReport) -> str:
+def _moment_of(each: SubmissionReport) -> str:
     return each.handed_in or "nobody knows when"
 
 
@@ -209,7 +213,7 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     there = {student.id for found in owners.values() for student in found}
     absent = [student.id for student in roster.students if student.id not in there]
     notes = []
-    if wrong := [student.id for student in roster.students if _to_come(student)]:
+    if wrong := [student.id for student in roster.students if _is_in_future(student)]:
         notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {named(wrong)}")
     if strangers:
         notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")

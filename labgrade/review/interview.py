@@ -10,7 +10,7 @@ from labgrade.reports import summary
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions
 from labgrade.review.decisions import in_words, points
-from labgrade.review.marking import FULL, NONE, NoPointsError, accepted, given, mark, suggested
+from labgrade.review.marking import FULL, NONE, NoPointsError, accept_suggestion, mark, parse_share, with_suggestion
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -137,9 +137,11 @@ class Desk:
         each = waiting[place]
         suggestion = each.graded.verdict.suggestion
         what = {TAKE_KIND: suggestion.kind if suggestion else "", TAKE_CHECK: f"{each.place.task} {each.place.check}"}
-        chosen = [each] if key == TAKE else [each, *suggested(waiting[place:], what[key])]
+        chosen = [each] if key == TAKE else [each, *with_suggestion(waiting[place:], what[key])]
         taken = [number for number in range(place, len(waiting)) if waiting[number] in chosen and number not in kept]
-        decisions.add(self._results, [(accepted(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken])
+        decisions.add(
+            self._results, [(accept_suggestion(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken]
+        )
         for at in taken:
             self._learn(waiting[at].place)
         self._page.line((f"accepted: {len(taken):,}", "green"))
@@ -151,7 +153,7 @@ class Desk:
             if typed.strip().lower() in keys:
                 raise _LeftError(typed.strip().lower())
             try:
-                return given(typed, worth)
+                return parse_share(typed, worth)
             except NoPointsError as error:
                 self._page.line((str(error), "yellow"))
 

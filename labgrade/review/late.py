@@ -96,7 +96,7 @@ def _deduction(
     whole = Deduction(
         lab=deadline.lab,
         points=Fraction(0),
-        why=_why(deadline, late, handed_in, of_earned=of_earned) + source,
+        why=_deduction_reason(deadline, late, handed_in, of_earned=of_earned) + source,
         share=late.share,
         of_earned=of_earned,
     )
@@ -104,7 +104,7 @@ def _deduction(
     return replace(whole, points=deducted(whole, raw, raw.earned))
 
 
-def _why(deadline: Deadline, late: Lateness, handed_in: datetime, *, of_earned: bool) -> str:
+def _deduction_reason(deadline: Deadline, late: Lateness, handed_in: datetime, *, of_earned: bool) -> str:
     days = f"{late.days:,} day{'s' if late.days > 1 else ''} begun"
     due = f"due {_shown(late.due)}" + (", an extension" if late.extended else "")
     zone = late.due.tzinfo

@@ -40,7 +40,7 @@ class ToDecide:
         return self.graded.verdict.facts.get(EARLIER, "")
 
 
-def suggested(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
+def with_suggestion(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
     """Those with a suggestion, of `what`: a check (`total`, `2-1-4-macs total`), a kind of suggestion, or `all`.
 
     Of a kind that one should look at, such as a value that may be a neighbour's, only where that kind is named.
@@ -55,7 +55,7 @@ def _is_of(each: ToDecide, suggestion: Suggestion, what: str) -> bool:
     return what == suggestion.kind or (suggestion.kind not in TO_LOOK_AT and what in (ALL, *places))
 
 
-def accepted(each: ToDecide, by: str) -> Ruling:
+def accept_suggestion(each: ToDecide, by: str) -> Ruling:
     """The decision that gives what labgrade suggests, with its reason for what it takes, unless the check is hidden.
 
     Raises:
@@ -108,7 +108,7 @@ def rubric(check: Graded) -> tuple[tuple[Fraction, str], ...]:
     return own or ((check.points, WHOLE),)
 
 
-def given(text: str, worth: Fraction) -> Fraction:
+def parse_share(text: str, worth: Fraction) -> Fraction:
     """The share of a line's points that was typed: `2.5`, `2,5`, `full`, `none`.
 
     Raises:

@@ -58,32 +58,34 @@ class Lowered:
         return f"{self.task or 'all'} {self.check}".rstrip() + f": {points(self.before)} before, {after}"
 
 
-def before(submission: SubmissionReport) -> SubmissionReport:
+def view_before_release(submission: SubmissionReport) -> SubmissionReport:
     """What a student may see before release, of what labgrade found by itself: no hidden check, no decision."""
     alone = replace(submission, deductions=(), members=(), called=(), handed_in="", handed_in_by="")
-    return _seen(alone, hidden_too=False, released=False)
+    return _without_durations(alone, hidden_too=False, released=False)
 
 
-def after(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
+def view_after_release(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
     """What a release shows of a submission: with people's decisions and deductions. Hidden checks only where asked.
 
     What hidden checks earned is in it, a sum a lab, unless the lab keeps that secret.
     """
-    return _seen(submission, hidden_too=hidden_too, released=True)
+    return _without_durations(submission, hidden_too=hidden_too, released=True)
 
 
 def released(machine: Report, releases: Mapping[str, Release]) -> Report:
     """The report that students may see: of each submission what was released, or else what needs no release."""
     views = (
-        replace(releases[each.name].view, released=releases[each.name].at) if each.name in releases else before(each)
+        replace(releases[each.name].view, released=releases[each.name].at)
+        if each.name in releases
+        else view_before_release(each)
         for each in machine.submissions
     )
     return replace(machine, submissions=tuple(views))
 
 
-def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
+def make_release(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
     """The release of a submission as it stands."""
-    view = after(submission, hidden_too=hidden_too)
+    view = view_after_release(submission, hidden_too=hidden_too)
     final = final_totals(submission).final
     return Release(
         submission=submission.name,
@@ -174,7 +176,7 @@ def add(results: Path, releases: Iterable[Release]) -> None:
             ledger.write(f"INSERT INTO releases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
-def _seen(submission: SubmissionReport, *, hidden_too: bool, released: bool) -> SubmissionReport:
+def _without_durations(submission: SubmissionReport, *, hidden_too: bool, released: bool) -> SubmissionReport:
     """Without how long things took, which is another each time and no result."""
     tasks = tuple(
         replace(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.points import hidden_points
 from labgrade.ledger.read import report_of
 from labgrade.review import decisions, handed_in_times, pseudonyms, releases, roster
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions
 from labgrade.review.groups import grouped
 from labgrade.review.late import with_late
@@ -79,7 +79,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
     """
     here = Path.cwd()
     specs, root = course.folders(here)
-    machine = with_hidden_points(handed_in_times.noted(report_of(folder), folder), secret_labs(specs))
+    machine = with_hidden_points(handed_in_times.with_noted_moments(report_of(folder), folder), secret_labs(specs))
     deadlines = load.deadlines(specs)
     found = roster_file or roster.find(root)
     if found is not None and found.is_relative_to(here):
@@ -126,7 +126,7 @@ def _told_of(submission: SubmissionReport, secret: Collection[str]) -> Submissio
 
 def in_force(report: Report, rulings: Decisions, deadlines: Mapping[str, Deadline], students: Roster) -> Report:
     """Labgrade's report with what people decided: first the points, then whose they are, then what lateness takes."""
-    return with_late(grouped(decided(report, rulings), students, deadlines), deadlines, students)
+    return with_late(grouped(with_decisions(report, rulings), students, deadlines), deadlines, students)
 
 
 def _labs(specs: Path, report: Report) -> set[str]:

@@ -236,7 +236,9 @@ def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
     heads = [head.strip() for head in next(_cells(reader, file), [])]
     top = Mark(file, 1, 1)
     labs = {head: match["lab"].strip() for head in heads if (match := _OF_LAB.fullmatch(head))}
-    found = [SpecFinding(top, _unknown(head)) for head in heads if head not in _WORDS and head not in labs and head]
+    found = [
+        SpecFinding(top, _unknown_column(head)) for head in heads if head not in _WORDS and head not in labs and head
+    ]
     found += [
         SpecFinding(top, f"two columns are called '{head}'") for head in {h for h in heads if h and heads.count(h) > 1}
     ]
@@ -273,7 +275,7 @@ def _delimiter(text: str) -> str:
     return max(",;\t", key=first.count)
 
 
-def _unknown(head: str) -> str:
+def _unknown_column(head: str) -> str:
     known = ", ".join(_WORDS)
     return f"there is no column '{head}' in a roster{did_you_mean(head, _WORDS) or f'; there is {known}'}"
 
@@ -289,7 +291,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
             continue
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
-            yield SpecFinding(row.place("id"), _twice(who, earlier, row))
+            yield SpecFinding(row.place("id"), _duplicate_finding(who, earlier, row))
         like = alike.setdefault(_confusable(who), row)
         if like is not earlier:
             said = (
@@ -302,7 +304,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         address = row.said.get("repository", NO_REPOSITORY)
         if address != NO_REPOSITORY and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
-    yield from _shared(rows)
+    yield from _find_duplicates(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
     for key, row in ids.items():
         if key in groups and key:
@@ -332,7 +334,7 @@ def _confusable(text: str) -> str:
     return folded(unicodedata.normalize("NFKC", seen.casefold()))
 
 
-def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
+def _duplicate_finding(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     groups = [each.said.get("group", "") for each in (earlier, row)]
     if groups[0] != groups[1]:
         one, other = (f"'{group}'" if group else "no group" for group in groups)
@@ -340,7 +342,7 @@ def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     return f"'{who}' is already given on line {earlier.start.line}"
 
 
-def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
+def _find_duplicates(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     """What only one student, or one group, can have."""
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
@@ -366,7 +368,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
 def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
     if said := row.said.get("handed_in"):
         try:
-            late_rules.moment(said)
+            late_rules.parse_moment(said)
         except NoMomentError as error:
             yield SpecFinding(row.place("handed_in"), str(error))
     for lab, text in row.extensions.items():
@@ -380,13 +382,13 @@ def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
 
 
 def _extension(text: str) -> Extension:
-    found = late_rules.span(text)
+    found = late_rules.parse_duration(text)
     if found is not None:
         return found
     if not re.match(r"\d{4}-", text):
         message = f"'{text}' is no extension: write {SPAN_LIKE}, or {MOMENT_LIKE}"
         raise NoMomentError(message)
-    return late_rules.moment(text)
+    return late_rules.parse_moment(text)
 
 
 def _student(row: _StudentRow) -> Student:
@@ -394,7 +396,7 @@ def _student(row: _StudentRow) -> Student:
     moment, _ = said.pop("handed_in", ""), said.pop("role", "")
     return Student(
         **said,
-        handed_in=late_rules.moment(moment) if moment else None,
+        handed_in=late_rules.parse_moment(moment) if moment else None,
         extensions={lab: _extension(text) for lab, text in row.extensions.items()},
         mark=row.start,
     )

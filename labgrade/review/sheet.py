@@ -16,7 +16,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped, guarded, unguarded
 from labgrade.reports import summary
 from labgrade.review.decisions import Place, points
-from labgrade.review.marking import ACCEPT, NoPointsError, ToDecide, given, is_open, mark, rubric
+from labgrade.review.marking import ACCEPT, NoPointsError, ToDecide, is_open, mark, parse_share, rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -59,7 +59,9 @@ def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) ->
     return _MARK + out.getvalue()
 
 
-def take(text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, by: str) -> list[tuple[Ruling, int]]:
+def import_marks(
+    text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, by: str
+) -> list[tuple[Ruling, int]]:
     """The marks in a table: decisions, each with the number of the last row that its maker saw.
 
     Rows whose points are left open are left out.
@@ -166,7 +168,7 @@ def _check(
     filled = [row for row in rows if row.cells["points"].strip() or row.cells["comment"].strip()]
     if not filled:
         return None
-    found = list(_edited(rows, check))
+    found = list(_why_edited(rows, check))
     lines = rubric(check)
     shares: dict[str, Fraction] = {}
     for row in rows:
@@ -182,7 +184,7 @@ def _check(
             suggestion = check.verdict.suggestion
             try:
                 taken = suggestion is not None and text.strip().lower() == ACCEPT
-                shares[what] = suggestion.credit if suggestion is not None and taken else given(text, worth)
+                shares[what] = suggestion.credit if suggestion is not None and taken else parse_share(text, worth)
             except NoPointsError as error:
                 found.append(f"line {row.line}: {error}")
     named = {row.cells["line"] for row in rows}
@@ -194,7 +196,7 @@ def _check(
         made = mark(place, check, [shares[what] for _, what in lines], by=by, comment="; ".join(comments))
         if _is_in(made, decisions):
             return None
-        found = _stale(filled[0], check, decisions.last(place)) or _closed(filled[0], check)
+        found = _why_stale(filled[0], check, decisions.last(place)) or _why_closed(filled[0], check)
     return found or made
 
 
@@ -206,13 +208,13 @@ def _is_in(made: Ruling, decisions: Decisions) -> bool:
     )
 
 
-def _closed(row: _SheetRow, check: Graded) -> list[str]:
+def _why_closed(row: _SheetRow, check: Graded) -> list[str]:
     if is_open(check) or check.decision is not None:
         return []
     return [f"line {row.line}: '{check.id}' does not wait to be marked; for a decision of your own: labgrade override"]
 
 
-def _stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
+def _why_stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
     version = row.cells["version"].strip()
     if version == _version(check, last):
         return []
@@ -221,7 +223,7 @@ def _stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
     return [f"line {row.line}: what was handed in changed since the export, or 'version' was edited; export anew"]
 
 
-def _edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
+def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
     """Cells that are not for editing: a column that was sorted alone would give each mark to somebody else."""
     texts = [row for row in rows if row.cells["text"].strip()]
     if len(texts) != 1 or texts[0].cells["text"].split() != _words(check):

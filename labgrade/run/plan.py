@@ -117,7 +117,7 @@ def opened(
                 raise UsageError(message)
             offered = offered.without(request.source, request.skip)
             since, run = _begun(request, found, offered, tasks)
-            handed_in_times.note(request.results, request.source, offered.names, deadlines, opening=opens.open)
+            handed_in_times.note_moments(request.results, request.source, offered.names, deadlines, opening=opens.open)
         yield Plan(
             request=request,
             scratch=Path(store),
@@ -139,8 +139,8 @@ def _begun(request: RunRequest, found: Course, offered: Offered, tasks: tuple[Ta
         course_key.refuse_another(ledger, found, request.results)
         since = read.unfinished_since(ledger)
         run = rows.begin(ledger, {**request.plain(), "part": not tasks})
-        unfinished.expect(ledger, run, offered.names, tasks)
-        course_key.note(ledger, run, found, tasks)
+        unfinished.plan_run(ledger, run, offered.names, tasks)
+        course_key.note_key(ledger, run, found, tasks)
     return since, run
 
 
@@ -173,7 +173,7 @@ def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
     if plan.request.names:
         return
     offered = {encodable(name) for name in (*plan.offered.names, *plan.offered.skipped)}
-    runs, here = read.asked(ledger), plan.request.plain()["source"]
+    runs, here = read.run_requests(ledger), plan.request.plain()["source"]
     whose: dict[str, list[str]] = {}
     for who, run in sorted(read.handed_in(ledger).items()):
         if who not in offered:

@@ -135,7 +135,7 @@ class NoMomentError(ValueError):
     """A text is no moment; the message says what is wrong and what to write."""
 
 
-def moment(text: str) -> datetime:
+def parse_moment(text: str) -> datetime:
     """The moment that `2026-11-20T23:59+08:00` or `2026-11-20T23:59 Asia/Taipei` means.
 
     Raises:
@@ -179,7 +179,7 @@ def _in_zone(plain: datetime, name: str) -> datetime:
     raise NoMomentError(message)
 
 
-def span(text: str) -> timedelta | None:
+def parse_duration(text: str) -> timedelta | None:
     """The time that `15 min`, `2 h` or `3 days` takes; None of any other text.
 
     >>> span("1.5 h")
@@ -257,7 +257,7 @@ def _findings(loaded: Loaded, data: dict[str, Any]) -> Iterator[SpecFinding]:
     late, due = data.get("late"), data.get("due")
     if isinstance(due, str):
         try:
-            moment(due)
+            parse_moment(due)
         except NoMomentError as error:
             yield SpecFinding(loaded.mark(("due",)), str(error))
     elif late is not None and due is None:
@@ -303,6 +303,6 @@ def deadline(lab: str, data: Any) -> Deadline | None:
             of=late.get("of", "points"),
             cap=Fraction(1) if "cap" not in late else _percent(late["cap"]) or Fraction(0),
             after_cap=late.get("after_cap", "stays"),
-            grace=span(late.get("grace", "")) or timedelta(0),
+            grace=parse_duration(late.get("grace", "")) or timedelta(0),
         )
-    return Deadline(lab=lab, due=moment(data["due"]), rule=rule)
+    return Deadline(lab=lab, due=parse_moment(data["due"]), rule=rule)

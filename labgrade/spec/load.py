@@ -204,7 +204,7 @@ def task_schema(course: Course) -> Schema:
 
 def in_full(path: Path, course: Course, variant: str = "") -> dict[str, Any]:
     """The plain data of a spec that validates, or of a variant of it, with all of its few words said in full."""
-    loaded = dict(variants.spread(_load(path)))[variant]
+    loaded = dict(variants.each_variant(_load(path)))[variant]
     return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, loaded).data))
 
 
@@ -228,7 +228,9 @@ class _SpecReader:
         lab = self._lab(path)
         limits = parse.with_environment(lab, parse.limits_of(lab.get("limits", {}), Limits()))
         found = validate.number_findings(loaded) + problems
-        made = [self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.spread(loaded)]
+        made = [
+            self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.each_variant(loaded)
+        ]
         common = lab.get("packages", ())
         tasks = tuple(replace(each, packages=tuple(dict.fromkeys((*common, *each.packages)))) for each in made)
         if lab.get(HIDDEN_POINTS) == UNTOLD:
@@ -271,7 +273,7 @@ class _SpecReader:
         if other not in self._others:
             self._others[other] = f"the task '{name}' shows answers of others itself, or does not validate"
             loaded, problems = self._as_written(other)
-            if len(variants.spread(loaded)) > 1:
+            if len(variants.each_variant(loaded)) > 1:
                 self._others[other] = f"each student has a variant of the task '{name}', so it can't be shown beside it"
             elif not problems:
                 whole = self.in_full(other, loaded)

@@ -33,13 +33,19 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
         return None
     shown = {key: copy.deepcopy(value) for key, value in data.items() if key not in ("checks", "answers", "points")}
     if "subject" in shown and all("cases" in check for check in checks):
-        _spell_out(checks, shown["subject"])
+        _inherit_subject(checks, shown["subject"])
         shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
     used = {name for check in checks for _, name in answers_of(check)}
     points = worth(checks)
     others = worth(data["checks"]) - points + as_credit(shown.pop(HIDDEN_POINTS, 0))
-    hidden = {HIDDEN_POINTS: plain(others)} if told and others else {}
-    ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": plain(points), **hidden, **shown}
+    hidden = {HIDDEN_POINTS: points_as_number(others)} if told and others else {}
+    ordered = {
+        "id": shown.pop("id"),
+        "title": shown.pop("title"),
+        "points": points_as_number(points),
+        **hidden,
+        **shown,
+    }
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
     return {**ordered, "answers": answers, "checks": checks}
 
@@ -63,7 +69,7 @@ def mentions(text: str, word: str) -> bool:
     return re.search(rf"(?<![\w./-]){spaced}(?![\w/-]|\.\w)", text) is not None
 
 
-def _spell_out(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
+def _inherit_subject(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
     """Give each case all that it inherits from the task's subject, which is then left out itself."""
     for check in checks:
         check["cases"] = [copy.deepcopy(with_inherited(case, main)) for case in check["cases"]]
@@ -92,6 +98,6 @@ def worth(checks: Iterable[dict[str, Any]]) -> Fraction:
     return sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
 
 
-def plain(points: Fraction) -> int | float:
+def points_as_number(points: Fraction) -> int | float:
     """Points as a spec has them."""
     return points.numerator if points.denominator == 1 else float(points)

@@ -207,7 +207,7 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
             try:
-                slip = slips.note(docstring)
+                slip = slips.slip_note(docstring)
             except ValueError as error:
                 raise SpecError([SpecFinding(Mark(str(file), node.lineno, 1), str(error))]) from None
             yield Entry(

@@ -205,7 +205,7 @@ class _Finder:
         return [mapping(form) for form in forms]
 
     def _is_live(self, answer: object) -> bool:
-        return any("call" in form or rules_form.varies(form) for form in self._forms(answer))
+        return any("call" in form or rules_form.varies_with_subject(form) for form in self._forms(answer))
 
     def _not_live(self, answer: object) -> str:
         if any("build" in mapping(form.get("run")) for form in self._forms(answer)):

@@ -28,7 +28,7 @@ _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), input.npy"
 
 
-def varies(form: dict[str, Any]) -> bool:
+def varies_with_subject(form: dict[str, Any]) -> bool:
     """Whether something that the program is handed changes with the subject."""
     provided = _provided(form).values()
     return bool(_given(form)) or any(isinstance(source, str) and programs.of_subject(source) for source in provided)
@@ -86,12 +86,12 @@ def _form(
             yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
         yield from _text(form, path, kind)
-    yield from _raw(form, path)
+    yield from _raw_bytes_problem(form, path)
     if isinstance(form.get("find"), str):
         yield from _pattern(form["find"], (*path, "find"))
 
 
-def _raw(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
+def _raw_bytes_problem(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
     """Bytes of which nobody says what they are; and what is said of a file that says so itself."""
     named = str(form.get("file", form.get("files", "")))
     said = [word for word in ("dtype", "shape") if word in form]

@@ -317,7 +317,11 @@ def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
     """A subject with all that it leaves to defaults."""
     model = str(subject.get("model"))
     network = course.network(model)
-    usual = {name: each.default for name, each in network.parameters.items()} if network else catalogue.usual(model)
+    usual = (
+        {name: each.default for name, each in network.parameters.items()}
+        if network
+        else catalogue.default_options(model)
+    )
     options = {**onnx_export.DEFAULTS, **{name: _plain(default) for name, default in usual.items()}}
     several = listed(subject.get("inputs")) or [subject.get("input")]
     return {
@@ -347,7 +351,11 @@ def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course
             yield SpecFinding(loaded.mark(path), f"'{model}' needs 'options: {{{option}: ...}}'")
     if not options:
         return  # so that the source of the zoo is read only where something is held against it
-    known = catalogue.of(model) if network is None else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
+    known = (
+        catalogue.options_of(model)
+        if network is None
+        else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
+    )
     for option in options:
         if known is not None and option not in known:
             message = f"'{model}' has no option '{option}'{offer(option, sorted(known))}"

@@ -19,7 +19,7 @@ _NEXT = re.compile(r"^[^\s)]", re.MULTILINE)  # the next statement at the top; a
 _FIXED = frozenset({"self", "weights", "progress"})
 
 
-def of(model: str) -> frozenset[str] | None:
+def options_of(model: str) -> frozenset[str] | None:
     """The options of a model, `frozen` and `tiled` among them; None where the source does not tell."""
     if not model.startswith(models.COLLECTION):
         return options.ALL if model in models.names() else None
@@ -27,7 +27,7 @@ def of(model: str) -> frozenset[str] | None:
     return frozenset(known.keys() | options.ALL) - _FIXED if known is not None else None
 
 
-def usual(model: str) -> Mapping[str, str]:
+def default_options(model: str) -> Mapping[str, str]:
     """What the options of a model of the zoo are where nobody says, as Python writes it."""
     known = _parameters(model.removeprefix(models.COLLECTION).removesuffix(onnx_export.SUFFIX)) or {}
     return {name: default for name, default in known.items() if default}

@@ -28,14 +28,14 @@ def without_garbage_collection() -> Iterator[None]:
 
     For what makes many objects and few cycles: looking is then a seventh of the time, or more.
     """
-    _Uncollected.enter()
+    _CollectorSwitch.enter()
     try:
         yield
     finally:
-        _Uncollected.leave()
+        _CollectorSwitch.leave()
 
 
-class _Uncollected:
+class _CollectorSwitch:
     """How many are in, over all threads: the first one notes whether Python looked, the last one restores it."""
 
     lock, inside, looked = threading.Lock(), 0, True

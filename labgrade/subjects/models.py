@@ -149,7 +149,7 @@ class Subject:
             self._check_inputs()
             if frozen:
                 own_options.change(other._real[0], {own_options.FROZEN: frozen}, self.model)
-            vars(self)["_real"] = other._real[0], self._inputs(_drawn)
+            vars(self)["_real"] = other._real[0], self._inputs(_draw_input)
             vars(self)["_built"] = _state(*self._real)
         return self
 
@@ -184,8 +184,8 @@ class Subject:
             torch.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
-            _unsettle_norms(module)
-        return module.eval(), self._inputs(_drawn)
+            _draw_norms(module)
+        return module.eval(), self._inputs(_draw_input)
 
     def _described(self) -> list[dict[str, Any]]:
         """Each input: shape, fill, seed, dtype and below."""
@@ -251,7 +251,7 @@ def _thawed(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if name != own_options.FROZEN}
 
 
-def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
+def _draw_input(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
     """An input with its values."""
     import torch
 
@@ -283,7 +283,7 @@ def _keep_signal(module: torch.nn.Module) -> None:
             layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
 
 
-def _unsettle_norms(module: torch.nn.Module) -> None:
+def _draw_norms(module: torch.nn.Module) -> None:
     """Draw what a trained batch norm would have learnt: mean, variance, scale and shift."""
     from torch import nn
 

@@ -83,7 +83,7 @@ def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -
     plain["shape"] = tuple(subject["shape"])
     module, own = zoo.Subject(**plain).with_weights()
     given = own if isinstance(own, tuple) else (own,)
-    _unsettle(module, int(subject["weight_seed"]))
+    _perturb(module, int(subject["weight_seed"]))
     if chosen["exporter"] not in EXPORTERS:
         message = f"there is no exporter '{chosen['exporter']}'; it is one of {', '.join(EXPORTERS)}"
         raise ValueError(message)
@@ -113,7 +113,7 @@ def _by_dynamo(given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> di
     return {"opset_version": opset, "dynamic_shapes": open_batch, "dynamo": True, **quiet}
 
 
-def _unsettle(module: torch.nn.Module, seed: int) -> None:
+def _perturb(module: torch.nn.Module, seed: int) -> None:
     """Move every parameter a little, so that no two are equal."""
     import torch
 

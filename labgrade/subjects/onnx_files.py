@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.files.cache import Cache, key_of
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +57,7 @@ class OnnxFiles:
         known = (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         if known not in self._digests:
             digest = hashlib.sha256()
-            for file in (path, *beside(path).values()):
+            for file in (path, *files_beside(path).values()):
                 with file.open("rb") as reader:
                     digest.update(hashlib.file_digest(reader, "sha256").digest())
             self._digests[known] = digest.hexdigest()

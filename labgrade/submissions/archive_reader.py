@@ -63,14 +63,14 @@ def write_records(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
     try:
         for found in islice(walk, MOST_ENTRIES):
             if wanted is None or _is_of(found.entry, wanted):
-                yield archive_records.told(found.entry)
+                yield archive_records.entry_record(found.entry)
                 if job["content"] and found.entry.has_content:
-                    yield from archive_records.content(found.pieces())
+                    yield from archive_records.content_records(found.pieces())
         more = next(walk, None) is not None
     except DamagedError as error:
-        yield archive_records.end(problem=str(error))
+        yield archive_records.end_record(problem=str(error))
     else:
-        yield archive_records.end(
+        yield archive_records.end_record(
             note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else ""
         )
 

@@ -58,7 +58,7 @@ class ArchiveEntry:
         return self.is_file and not self.why
 
 
-def told(entry: ArchiveEntry) -> bytes:
+def entry_record(entry: ArchiveEntry) -> bytes:
     """The record of an entry."""
     plain = {
         "name": entry.name[:_NAME_CHARS],
@@ -71,7 +71,7 @@ def told(entry: ArchiveEntry) -> bytes:
     return _record(b"E", json.dumps(plain).encode())
 
 
-def content(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def content_records(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The records of an entry's content; a DamagedError ends it with the reason."""
     try:
         for piece in pieces:
@@ -82,7 +82,7 @@ def content(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield _record(b".", b"")
 
 
-def end(*, note: str = "", problem: str = "") -> bytes:
+def end_record(*, note: str = "", problem: str = "") -> bytes:
     """The last record."""
     return _record(b"X" if problem else b"$", (problem or note).encode())
 

@@ -14,7 +14,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Submission
 from labgrade.core.text import encodable, one_line
 from labgrade.submissions import archives, collected, folders, names
-from labgrade.submissions.names import bare, owner
+from labgrade.submissions.names import owner, without_number
 from labgrade.submissions.store import DamagedError, Store
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ def _match(source: Path, name: str, there: list[str]) -> str:
     if name in there:
         return name
     normal = unicodedata.normalize("NFC", name)
-    for alike in (lambda other: unicodedata.normalize("NFC", other), bare, encodable):
+    for alike in (lambda other: unicodedata.normalize("NFC", other), without_number, encodable):
         same = [other for other in there if alike(other) == normal]
         if len(same) == 1:
             return same[0]

@@ -38,7 +38,7 @@ def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
     paths = arguments.get("paths")
     head = _head(git, arguments.get("head") or _read(git / "HEAD"))
     if head is None or (paths is not None and (git / "shallow").exists()):
-        yield archive_records.end()
+        yield archive_records.end_record()
         return
     with tempfile.TemporaryDirectory() as name:
         borrowed = Path(name, "borrowed.git")
@@ -53,10 +53,10 @@ def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
         for path in ["."] if paths is None else paths:
             date = _date(_git([*log, path if paths is None else f":(top,literal){path}"]))
             if date is None and paths is None:
-                yield archive_records.end(problem=_SILENT)
+                yield archive_records.end_record(problem=_SILENT)
                 return
-            yield archive_records.told(ArchiveEntry(name=path, is_file=False, at=date))
-    yield archive_records.end()
+            yield archive_records.entry_record(ArchiveEntry(name=path, is_file=False, at=date))
+    yield archive_records.end_record()
 
 
 def _head(git: Path, said: str) -> str | None:

@@ -68,7 +68,8 @@ def moments(
         packed, late = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
         return {
-            name: _first([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())]) for name in names
+            name: _best_evidence([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())])
+            for name in names
         }
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
     around = git.RepositoryAround(opening)
@@ -110,9 +111,9 @@ class _Evidence:
         """The moment of a submission, of which these entries are the own."""
         if any(_LATE.match(entry.name) for entry in own):
             self.remarks.append(CALLED_LATE)
-        return _first(self._told(name, own), latest, self.remarks)
+        return _best_evidence(self._evidence(name, own), latest, self.remarks)
 
-    def _told(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
+    def _evidence(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
         """What tells the moment, best first. Nothing is read before it is asked for."""
         unpacked = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
         yield self._recorded.get(name), "Gradescope's record"
@@ -172,7 +173,7 @@ def _of_a_download(times: list[datetime]) -> bool:
     return bool(times) and max(times) - min(times) <= _DOWNLOADED_IN
 
 
-def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:
+def _best_evidence(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:
     for at, by in told:
         if at is None or at < _OLDEST:
             continue

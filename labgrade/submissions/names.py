@@ -126,11 +126,11 @@ def by_platform(entry: str) -> str:
     return owned[0] if owned is not None and owned[1] != (entry,) else entry
 
 
-def unpacked(student: str) -> str:
+def owner_of_archive(student: str) -> str:
     """Whose an archive is that lies beside a folder of its name: `s08` of `s08.zip`."""
     return student[: -len(ending(student))] if ending(student) else student
 
 
-def bare(student: str) -> str:
+def without_number(student: str) -> str:
     """A student's name without the platform's number: `Anna Lee` of `Anna Lee_123456`."""
     return _NUMBER.sub("", student)

@@ -55,7 +55,7 @@ def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]
     ]
     if reports:
         yield "reports by link", tuple(reports), ""
-    if same := tuple(_same(taken)):
+    if same := tuple(_identical_work(taken)):
         yield "have the same commit, as where it is a template's (collect.template) or copied", same, ""
 
 
@@ -69,7 +69,7 @@ def _where(found: Collection, state: str) -> tuple[str, ...]:
     return tuple(f"{one_line(named(who))}: {one_line(said)}" for said, who in names.items())
 
 
-def _same(taken: dict[str, dict[str, object]]) -> Iterator[str]:
+def _identical_work(taken: dict[str, dict[str, object]]) -> Iterator[str]:
     by_commit: dict[object, list[str]] = {}
     for name, entry in taken.items():
         by_commit.setdefault(entry.get("commit"), []).append(name)

@@ -74,7 +74,7 @@ def test_it_says_which_lab_was_graded_where_there_are_others(course, capsys, ask
     (course / "specs/more/lab.yaml").write_text("title: More\non_request: true\n")
     (course / "specs/more/again.yaml").write_text(small_course.TASK.replace("id: task", "id: again"))
     main(asked)
-    assert capsys.readouterr().out.endswith("graded: lab; for another lab, say --lab NAME: more\n")
+    assert "\ngraded: lab; for another lab, say --lab NAME: more\n" in capsys.readouterr().out
     main([*asked, "--lab", "lab"])
     assert "--lab" not in capsys.readouterr().out
 

@@ -96,7 +96,7 @@ def collect(options: argparse.Namespace) -> int:
 
 
 def _lab(labs: dict[str, dict[str, Any]], asked: str) -> tuple[str, dict[str, Any]]:
-    """The lab that is meant, and what its lab.yaml says of collecting.
+    """Return the lab to collect and the `collect` settings of its lab.yaml.
 
     Raises:
         UsageError: it is not clear which is meant.
@@ -119,7 +119,7 @@ def _repositories_to_collect(there: list[Repository], names: list[str]) -> list[
 
 
 def _run_with_progress(run: Callable[..., Collection], wanted: Sequence[Repository]) -> Collection:
-    """Run it, with a bar where there is a terminal."""
+    """Collect the repositories, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

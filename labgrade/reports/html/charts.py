@@ -58,7 +58,7 @@ _MANY_TIMES = 3_000  # from this spread on, a logarithm shows the small bars too
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A layer: what was handed in and what is expected; None where there is nothing to draw, or it stays untold."""
+    """A layer's handed-in and expected value; None where there is none to draw or it may not be shown."""
 
     name: str
     got: float | None
@@ -136,7 +136,7 @@ def _distribution(counts: Sequence[int], title: str) -> Markup:
 
 
 def chart_settings(salt: str) -> AbstractContextManager[None]:
-    """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
+    """Apply matplotlib's settings while a chart is drawn and written."""
     import matplotlib as mpl
 
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
@@ -159,7 +159,7 @@ def bars(
     hollow: bool = False,
     foot: float = 0,
 ) -> None:
-    """All bars of one colour as one shape, from `foot` on: a chart of 200 layers stays small."""
+    """Draw all bars of one colour as one shape, from `foot` up, so that a chart of 200 layers stays small."""
     corners: list[tuple[float, float]] = []
     for place, height in heights:
         if height is not None:
@@ -196,7 +196,7 @@ def plain(name: str) -> str:
 
 
 def _as_attributes(found: re.Match[str]) -> str:
-    """What a style says as the attributes of the same names."""
+    """Turn a style's declarations into SVG attributes of the same names."""
     said = (each.partition(":") for each in found[1].split(";") if ":" in each)
     known = {name.strip(): value.strip() for name, _, value in said}
     return "".join(f' {name}="{value}"' for name, value in known.items())
@@ -267,7 +267,7 @@ def tile_grid(grid: TileGrid) -> Markup:
 
 
 def _runs(line: str) -> Iterator[tuple[int, int]]:
-    """Where wrong tiles stand side by side: the first, and how many."""
+    """Yield each run of adjacent wrong tiles: the first, and how many."""
     for sign, run in itertools.groupby(enumerate(line), key=lambda item: item[1]):
         places = [place for place, _ in run]
         if sign == _WRONG_TILE:

@@ -20,7 +20,7 @@ _MOST_DRAWN = 12  # mistakes
 
 
 def all_pictures(report: Report) -> list[tuple[str, Markup]]:
-    """All of them, each with its name."""
+    """Return all charts of the class, each with its name."""
     found = [("How the points are spread", each) for each in by_task(report)]
     drawn = mistakes(report)
     if drawn is not None:
@@ -32,7 +32,7 @@ def all_pictures(report: Report) -> list[tuple[str, Markup]]:
 
 
 def by_task(report: Report) -> Sequence[Markup]:
-    """For each lab how the points of its tasks are spread."""
+    """Yield for each lab a chart of how the points of its tasks are spread."""
     found: dict[str, dict[str, list[int]]] = {}
     for task in (task for submission in report.submissions for task in submission.tasks):
         total = points.totals(task.checks)
@@ -61,7 +61,7 @@ def mistakes(report: Report) -> Markup | None:
 
 
 def point_plots(report: Report) -> Iterator[tuple[str, Markup]]:
-    """What all handed in for a check that is drawn as points, in one plane with the frontier of the class."""
+    """Yield for each check with a plot all students' points and their common frontier."""
     found: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
     for submission in report.submissions:
         for task in submission.tasks:

@@ -49,7 +49,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRow:
-    """Two with code in common: the share of the one with less, lines and files of the first, where it is shown."""
+    """Two submissions with common code: the share of the smaller one, and lines and files of the first."""
 
     names: tuple[str, str]
     share: float
@@ -60,7 +60,7 @@ class CodeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonWork:
-    """What hand-ins have in common. `files`: paths and whose they are; `says`: how far the code was looked through."""
+    """Work that submissions share. `files`: paths and their owners; `says`: how far the search has come."""
 
     files: Sequence[tuple[Sequence[str], Sequence[str]]]
     code: Sequence[CodeRow]
@@ -104,7 +104,7 @@ def render(
 
 
 def _check_fields(report: Report) -> dict[str, Any]:
-    """What the page says of each check, and of the mistakes that were made in them."""
+    """Return the template fields about checks and common mistakes."""
     checks, mistakes = figures.check_figures(report), figures.misconceptions(report)
     return {
         "checks": checks,
@@ -118,7 +118,7 @@ def _check_fields(report: Report) -> dict[str, Any]:
 
 
 def _waiting_fields(report: Report) -> dict[str, Any]:
-    """What the page says of all that waits for a person."""
+    """Return the template fields about what waits for a person."""
     faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
     manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them
     return {
@@ -167,7 +167,7 @@ def _waiting(report: Report, outcome: Outcome) -> list[_Waiting]:
 
 
 def _reasons(faults: Sequence[_Waiting], manual: Sequence[_Waiting]) -> Sequence[tuple[str, int, Sequence[str]]]:
-    """Why checks wait, in the words of each reason without its figures, how many, and of which tasks."""
+    """Return why checks wait, each reason without its figures, with how many and in which tasks."""
     found: defaultdict[str, list[_Waiting]] = defaultdict(list)
     for each in (*faults, *manual):
         verdict = each.check.verdict

@@ -23,7 +23,7 @@ _EXPECTED, _RIGHT, _WRONG = ("expected", "expected"), ("right", "yours, right"),
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartData:
-    """The data of a chart: `head`, and cells of which the first is the row's name. `off`: rows that are not right."""
+    """A chart's data as a table. The first cell of a row is its name; `off` are the wrong rows."""
 
     title: str
     head: Sequence[str]
@@ -32,7 +32,7 @@ class ChartData:
 
 
 def check_pictures(graded: Graded, anchor: str) -> Markup:
-    """All pictures of a check; `anchor` is its own on the page."""
+    """Draw all pictures of a check; `anchor` is its anchor on the page."""
     drawn = []
     if graded.rows:
         drawn.append(_row_bars(graded.rows, anchor, graded.id))
@@ -42,7 +42,7 @@ def check_pictures(graded: Graded, anchor: str) -> Markup:
 
 
 def plot_with_data(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -> Markup:
-    """A plot with its data; of a class with all of its `points`."""
+    """Draw a plot with its data; of a class, with all `points`."""
     chart = planes.draw_plot(plot, salt=anchor, points=points)
     caption, title = "", f"All {len(plot.xs)} numbers of the picture"
     if plot.step is not None:
@@ -72,12 +72,12 @@ def chart_element(
     keys: Sequence[tuple[str, str]] = (),
     first: str = "",
 ) -> Markup:
-    """A chart with what stands below it; without a chart the table alone. `label` tells its table from others."""
+    """Return a chart with caption and data table, or the table alone. `label` names the table."""
     return page.fragment("picture.html", chart=chart, data=data, label=label, caption=caption, keys=keys, first=first)
 
 
 def _row_bars(rows: Sequence[ComparedRow], anchor: str, label: str) -> Markup:
-    """A table that was handed in: bars of the first column that has a wrong number, and all cells."""
+    """Draw a handed-in table: bars of the first column with a wrong number, and all cells."""
     cells = rows[:_MOST_ROWS]
     told = any(row.expected_text or row.expected is not None for row in rows)
     head = ("row", "column", "yours", *(["expected"] if told else []), "right?")

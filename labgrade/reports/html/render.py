@@ -91,7 +91,7 @@ def percent(share: Fraction | float) -> str:
 
 
 def _visible(value: object) -> object:
-    """A text as a reader may see it; markup that we made stays what it is."""
+    """Make a text's invisible characters visible; our own markup stays as it is."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     text = value if len(value) <= _CUT else f"{value[:_CUT]}... ({len(value) - _CUT:,} more characters)"
@@ -99,7 +99,7 @@ def _visible(value: object) -> object:
 
 
 def _uncut(text: str) -> Markup:
-    """A text of a person's, of which nothing is cut off."""
+    """Return a person's text in full."""
     return Markup.escape(escaped(text))
 
 

@@ -146,7 +146,7 @@ class _Expander:
             return form
         if "given" in form:
             return form
-        full = hand_in.called(form["call"], self._common)
+        full = hand_in.parse_call(form["call"], self._common)
         if "given" not in full:
             self._find(path, "a call needs 'given', or what it is given in parentheses: 'hw.py:total_macs(model)'")
         return {**form, **full}
@@ -235,7 +235,7 @@ class _Expander:
 
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
         name = str(expected.get("quantity"))
-        found = list(slips.known(self._quantities, name))
+        found = list(slips.slips_of(self._quantities, name))
         single = slips.halved_quantity(self._quantities, name)
         if not found and not single and name in self._quantities:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
@@ -271,7 +271,7 @@ class _Expander:
         there = slips.of_expected(self._quantities[single], mapping(expected.get("with")))
         credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
         made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]
-        found = [each for each in slips.known(self._quantities, single) if each.name != expected.get("quantity")]
+        found = [each for each in slips.slips_of(self._quantities, single) if each.name != expected.get("quantity")]
         for said, each in self._ways(found, check):
             once = self._of_slip(each, expected, said, check)
             twice = {**once, "value": {**once["value"], "times": 2}}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.task import SCALAR_KINDS
 from labgrade.spec.data import listed, mapping
 from labgrade.spec.kinds import KINDS, WHERE
-from labgrade.spec.rules_form import varies
+from labgrade.spec.rules_form import varies_with_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,11 +58,11 @@ def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator
     kind = answer.get("type")
     word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
     programs = [mapping(each) for each in _several(common.get("program"))]
-    live = [each for each in programs if varies({"run": each})]
+    live = [each for each in programs if varies_with_subject({"run": each})]
     # A text is its section of the report, unless the answer itself says that it is a word that stands elsewhere.
     read = word in _READ and (word != "text" or "entry" in answer or "words" in answer)
     if isinstance(answer.get("call"), str):
-        yield "call", called(answer["call"], common)
+        yield "call", parse_call(answer["call"], common)
     for program in live if read else ():
         yield from _of_program(program, name, answer, common, handed=True)
     if "entries" in common and read and (word != "text" or "entry" in answer):
@@ -107,7 +107,7 @@ def _of_program(
     yield from (("words", {**run, "after": each}) for each in words)
 
 
-def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
+def parse_call(text: str, common: dict[str, Any]) -> dict[str, Any]:
     """The form that `hw.py:total_macs(model, input_size)` is short for; the file is `hand_in`'s where none is named."""
     match = _CALL.fullmatch(text)
     if match is None:

@@ -62,7 +62,7 @@ class Function(Protocol):
 F = TypeVar("F", bound=Function)
 
 
-def note(docstring: str) -> SlipNote | None:
+def slip_note(docstring: str) -> SlipNote | None:
     """What a docstring says of a slip; None where it is of none.
 
     Raises:
@@ -116,7 +116,7 @@ def _said(docstring: str) -> dict[str, str]:
     return said
 
 
-def known(entries: Mapping[str, F], quantity: str) -> Iterator[F]:
+def slips_of(entries: Mapping[str, F], quantity: str) -> Iterator[F]:
     """The slips of a quantity, in the order of their files."""
     return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
 

@@ -21,7 +21,7 @@ MOST = 64  # variants: each is validated, and its values are computed
 _WITHIN = ("options", "config", "arguments")
 
 
-def spread(loaded: Loaded) -> list[tuple[str, Loaded]]:
+def each_variant(loaded: Loaded) -> list[tuple[str, Loaded]]:
     """The spec of each variant with what tells it apart, in the order of the file; the spec itself where it has none.
 
     Of more than `MOST` the first alone: `problems` says so.
