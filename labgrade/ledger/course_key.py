@@ -22,7 +22,7 @@ _WORD = "key"  # under which a run notes it, where it drew variants
 
 
 def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
-    """Refuse to go on with another key than that of the variants in these results.
+    """Refuse to go on if the results' variants were drawn with another key.
 
     Raises:
         UsageError: it is another.

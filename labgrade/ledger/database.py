@@ -54,7 +54,7 @@ def locked_folder(
 
 
 def _lock_with_retry(descriptor: int, folder: Path) -> bool:
-    """Try for a moment to lock, since the processes of a killed run take a while to end."""
+    """Try to lock for a moment, since the processes of a killed run take a while to end."""
     try:
         for _ in range(_TRIES):
             if _locked(descriptor):
@@ -154,20 +154,20 @@ class Ledger:
             self._connection.close()
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a SELECT finds."""
+        """Return the rows of a SELECT."""
         try:  # without `_in_words`, which took as long as the question
             return self._connection.execute(question, values).fetchall()
         except sqlite3.Error as error:
             raise LedgerError(self._words(error)) from error
 
     def each_row(self, question: str) -> Iterator[tuple[Any, ...]]:
-        """What a SELECT finds, one row after the other: for tables that are large."""
+        """Yield the rows of a SELECT one by one, for large tables."""
         with self._in_words():
             for row in self._connection.execute(question):  # noqa: UP028 - `yield from` closes it behind the ledger
                 yield row
 
     def write(self, statement: str, *values: object) -> int:
-        """One change, within `transaction`; the number of the row that an INSERT made."""
+        """Execute one change within `transaction`; return the number of an inserted row."""
         try:
             return self._connection.execute(statement, values).lastrowid or 0
         except sqlite3.Error as error:
@@ -175,7 +175,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what is written within, or nothing of it; one within another is a part of it."""
+        """Write all changes made within, or none. A nested transaction is part of the outer one."""
         if self._connection.in_transaction:
             yield
             return
@@ -200,7 +200,7 @@ class Ledger:
         return LedgerError(message)
 
     def _make(self, folder: Path, *, write: bool) -> None:
-        """Make the database aside, whole, and refuse to begin anew where one was lost."""
+        """Create a complete database beside the folder's, and refuse to replace one that was lost."""
         if self.path.with_name(tables.KEPT).is_file() and not self.path.is_file():  # in this order: others make both
             self._refuse_lost("gone")
         if not write:
@@ -265,7 +265,7 @@ class Ledger:
         return int(version)
 
     def _bring_up_to_date(self) -> None:
-        """Make the tables, or those that are new since. Two processes may try: the second finds them made."""
+        """Create the tables, or the new ones. If two processes try, the second finds them there."""
         with self.transaction():
             version = self._version()
             steps = [tables.ALL] if not version else [STEPS[v] for v in range(version, VERSION)]
@@ -276,7 +276,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:
-        """Errors of SQLite's, in words."""
+        """Turn SQLite's errors into LedgerErrors with a remedy."""
         try:
             yield
         except sqlite3.Error as error:
@@ -316,7 +316,7 @@ def rebuild(ledger: Ledger) -> None:
 
 
 def _is_read_only(folder: Path) -> bool:
-    """Whether it lies on a read-only file system, so that no program writes to its ledger meanwhile.
+    """Return whether the folder lies on a read-only file system, where no program writes to the ledger.
 
     What a program that was killed left beside the ledger has to be written into it first.
     """
@@ -346,7 +346,7 @@ def decision_transaction(results: Path) -> Iterator[Ledger]:
 
 
 def _note_decisions_exist(results: Path) -> None:
-    """Leave a note beside the database that it holds decisions, so that a lost database is noticed."""
+    """Note beside the database that it holds decisions, so that its loss is noticed."""
     path = results / tables.KEPT
     try:
         if not path.is_file():
@@ -367,7 +367,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _move_into_place(aside: Path, path: Path) -> None:
-    """Give a file its name, unless there is one of that name."""
+    """Move a file into its place, unless there is one already."""
     try:
         os.link(aside, path)
     except FileExistsError:
@@ -390,7 +390,7 @@ def load(ledger: Ledger, text: str) -> Any:
 
 
 def dump(plain: object) -> str:
-    """Plain data as the ledger holds it, in its order, and in ASCII: names may be no UTF-8."""
+    """Serialise plain data in its order, as ASCII, since names may be invalid UTF-8."""
     return _as_text(plain)
 
 

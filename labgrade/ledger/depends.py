@@ -53,7 +53,7 @@ _NAMES = re.compile(rb"\w+")
 
 @cache
 def engine() -> dict[str, str]:
-    """The digest of each file that grading is made of, by its path."""
+    """Return the digest of each file of the engine, by its path."""
     found: set[Path] = set()
     waiting = [_HOME / name for name in _BEGINNINGS]
     while waiting:
@@ -65,7 +65,7 @@ def engine() -> dict[str, str]:
 
 
 def digest(path: Path) -> str:
-    """The digest of a file's content; a word that is none where it can't be read."""
+    """Return the digest of a file's content, or a placeholder if it can't be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
@@ -85,7 +85,7 @@ def _imported(path: Path) -> Iterator[Path]:
 
 
 def spec_of_item(task: Task, item: Item) -> dict[str, Any]:
-    """What the spec says of an item, by the words of the language."""
+    """Return what the spec says of an item, by the words of the language."""
     found = _fields(item.check)
     wanted, *others = answers_read(task, item)
     if others:
@@ -137,7 +137,7 @@ def _mapping(thing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _onnx(path: Path) -> dict[str, str]:
-    """A file and its external data, by content: where it lies means nothing."""
+    """Describe a file and its external data by content, not by place."""
     if not path.is_file():
         return {path.name: "unreadable"}
     return {each.name: digest(each) for each in (path, *files_beside(path).values())}
@@ -174,7 +174,7 @@ class VerdictParts:
         self.contents: dict[str, Any] = {}
 
     def of(self, task: Task, item: Item) -> dict[str, str]:
-        """The digest of each part but the submission's own, by its name."""
+        """Return the digest of each part by name, without the submission's own."""
         place = (task.lab, task.id, task.variant, item.id)
         if place not in self._known:
             found: dict[str, Any] = {
@@ -205,13 +205,13 @@ class VerdictParts:
         return digest_of_data([key, self._whole[place]])
 
     def keep(self, content: Any) -> str:
-        """The digest of a part, whose content is remembered under it."""
+        """Return the digest of a part and remember its content under it."""
         digest = digest_of_data(content)
         self.contents[digest] = content
         return digest
 
     def _parts_of_some_checks(self, task: Task, item: Item) -> dict[str, Any]:
-        """The parts that only some checks have: what builds a program, what searches."""
+        """Return the parts that only some checks have, such as build tools and the search."""
         builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
         return {
             "packages": {name: version_of(name) or "absent" for name in task.packages},
@@ -243,7 +243,7 @@ class VerdictParts:
         }
 
     def _of(self, entry: Entry) -> dict[str, str]:
-        """What all functions of the entry's file depend on."""
+        """Return what all functions of the entry's file depend on."""
         if entry.file not in self._of_files:
             self._of_files[entry.file] = dict(self._found(entry))
         return self._of_files[entry.file]
@@ -264,7 +264,7 @@ class VerdictParts:
 
 
 def runs_student_code(task: Task, item: Item) -> bool:
-    """Whether a student's code may run for this item."""
+    """Return whether a student's code may run for this item."""
     return any(isinstance(form, CallForm | RunForm | BuildForm) for form in _forms(task, item))
 
 
@@ -274,7 +274,7 @@ def _forms(task: Task, item: Item) -> Iterator[Form]:
 
 @cache
 def _tools() -> dict[str, str]:
-    """The compilers and what drives them, as they lie there; a program is built anew where one changed."""
+    """Return the state of compilers and build tools; a change means that programs are built anew."""
     found = {name: shutil.which(name) for name in ("cmake", "make", "c++")}
     return {
         name: f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else "absent" for name, path in found.items()
@@ -291,7 +291,7 @@ def libraries() -> dict[str, str]:
 
 
 def handed_in(submission: Submission) -> dict[str, str]:
-    """The digest of each file of a submission, and what was left out of it."""
+    """Return the digest of each file of a submission, and what was left out."""
     found = {path: digest(submission.folder / path) for path in submission.files}
     if not submission.files:  # the message says what lies there instead
         folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
@@ -366,7 +366,7 @@ def _installed() -> dict[str, str]:
 
 
 def _weights(home: Path) -> Iterator[tuple[str, int]]:
-    """The checkpoints that are offered, by their sizes: their names hold the digest of their content."""
+    """Return the offered checkpoints by size; their names hold a digest of their content."""
     for path in sorted((home / "hub" / "checkpoints").glob("*")):
         yield path.name, path.stat().st_size
 

@@ -47,7 +47,7 @@ class KeptVerdict:
 
     @property
     def unsteady(self) -> bool:
-        """Whether a busy machine may have caused it, and it was met once only."""
+        """Return whether a busy machine may have caused it and it occurred only once."""
         return self.tries == 1 and bool(self.plain["verdict"].get("unsteady"))
 
 
@@ -65,24 +65,24 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What a release published of a check: its points before decisions, and its row; None where no ledger had one."""
+    """A check as a release published it: points before decisions, and its row, None if no ledger had one."""
 
     earned: Fraction
     standing: CheckRow | None = None
 
 
 def now() -> str:
-    """The time for people; no order is ever taken from it."""
+    """Return the current time for display; nothing is ordered by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def checksum(text: str) -> str:
-    """A digest by which damage is noticed."""
+    """Return a digest by which damage is noticed."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
-    """What is remembered under each of some keys. A fault of labgrade's is not: it runs again."""
+    """Return the verdicts kept under these keys, without faults of labgrade's, which run again."""
     found: dict[str, KeptVerdict] = {}
     for number, key, parts, tries, mark, plain, sealed in _rows_with(
         ledger, "SELECT id, key, parts, tries, mark, plain, seal FROM judged WHERE key", keys, "ORDER BY id DESC"
@@ -100,7 +100,7 @@ def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
 
 
 def _rows_with(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
-    """The rows of a question in which a column is one of many values."""
+    """Yield the rows of a query in which a column has one of many values."""
     for at in range(0, len(values), _MOST_VALUES):
         some = values[at : at + _MOST_VALUES]
         yield from ledger.rows(f"{question} IN ({','.join('?' * len(some))}) {order}", *some)
@@ -118,7 +118,7 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
 
 
 def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
-    """Write what judging came to; the number of its row."""
+    """Write a verdict and return the number of its row."""
     digests = {each for each in judged.parts.values() if each not in ledger.parts}  # most are those of the check before
     for digest in digests:
         ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
@@ -178,7 +178,7 @@ def write_standing(ledger: Ledger, who: str, place: Place, standing: CheckRow, r
 
 
 def add_history(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
-    """Write how a check stood before, and why that changed. `after` is None where it is asked for no more."""
+    """Add a check's former state to the history, with why it changed. `after` is None if the check is gone."""
     ledger.write(
         "INSERT INTO history (who, lab, task, item, run, at, before_at, before, after, why) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -187,13 +187,13 @@ def add_history(ledger: Ledger, who: str, place: Place, before: CheckRow, after:
 
 
 def delete_check(ledger: Ledger, who: str, place: Place) -> None:
-    """Take a check out of the report."""
+    """Delete a check from the report."""
     ledger.write("DELETE FROM graded WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
     drop_held(ledger, who, place)
 
 
 def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int) -> None:
-    """Keep a verdict that is held back because the check's points are published."""
+    """Hold a verdict back because the check's points are published."""
     values = (who, *place, run, dump(plain), why)
     ledger.write(
         "INSERT OR REPLACE INTO held (who, lab, task, item, run, plain, why) VALUES (?, ?, ?, ?, ?, ?, ?)", *values
@@ -201,18 +201,18 @@ def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int)
 
 
 def drop_held(ledger: Ledger, who: str, place: Place) -> None:
-    """Delete what was held back for a check."""
+    """Delete a verdict that was held back."""
     ledger.write("DELETE FROM held WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
 
 
 def begin(ledger: Ledger, asked: Mapping[str, Any]) -> int:
-    """A new run; its number."""
+    """Add a run and return its number."""
     with ledger.transaction():
         return ledger.write("INSERT INTO run (began, asked, notes) VALUES (?, ?, '[]')", now(), dump(asked))
 
 
 def add_to_run(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
-    """Add to what a run was asked for."""
+    """Add to a run's request."""
     with ledger.transaction():
         ((asked,),) = ledger.rows("SELECT asked FROM run WHERE id = ?", run)
         ledger.write("UPDATE run SET asked = ? WHERE id = ?", dump({**load(ledger, asked), **more}), run)

@@ -88,7 +88,7 @@ ALL = _VERDICTS + _PEOPLE + _fixed("decisions", "releases") + MARKERS
 
 
 def packed(published: dict[str, Any]) -> bytes:
-    """What was published, as the database holds it."""
+    """Encode what was published for the database."""
     return zlib.compress(json.dumps(published, separators=(",", ":"), sort_keys=True).encode())
 
 

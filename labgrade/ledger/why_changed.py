@@ -15,14 +15,14 @@ _FAULT = "FAULT"
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
-    """The difference between two sets of parts; nothing where there is none. `item` tells the spec's lines."""
+    """Describe the difference between two sets of parts, or "". `item` gives the spec's lines."""
     found = [said for name in {**before, **after} for said in _part(name, before.get(name), after.get(name), item)]
     more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
     return "; ".join(found[:_MOST]) + more
 
 
 def changed_wording(before: Any, after: Any) -> str:
-    """Why a verdict changed although it depends on the same: its words changed."""
+    """Say what changed in a verdict whose dependencies did not."""
     if before["points"] != after["points"]:
         return f"points: {_number(before['points'])} before, {_number(after['points'])} now"
     if before["verdict"]["outcome"] == _FAULT:
@@ -33,7 +33,7 @@ def changed_wording(before: Any, after: Any) -> str:
 
 
 def says_the_same(before: Any, after: Any) -> bool:
-    """Whether two plain checks say the same. How long they took, and on which files they rest, is not what they say."""
+    """Return whether two plain checks say the same, apart from their duration and files."""
     told_of_neither = {"seconds": 0, "basis": ""}
     return {**before, **told_of_neither} == {**after, **told_of_neither}
 
@@ -63,7 +63,7 @@ def _version(version: str | None) -> str:
 
 
 def _word_difference(key: str, before: Any, after: Any, item: Item | None) -> str:
-    """A word of the spec, with its line as it is today."""
+    """Describe a changed word of the spec, with its line today."""
     place = _line(key, item)
     old, new = _shown(before), _shown(after)
     values = f" from {old} to {new}" if len(old) + len(new) <= 2 * _LONGEST else ""
