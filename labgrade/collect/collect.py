@@ -57,7 +57,7 @@ class Collecting:
     _asking: threading.Lock = field(default_factory=threading.Lock)  # of an API, which wants one request after another
 
     def run(self, wanted: Sequence[Repository], done: Callable[[str], None]) -> Collection:
-        """Collect them side by side, and keep the record. Who is not collected this time stays in it as they were.
+        """Collect repositories in parallel and keep the record, with earlier entries for those not collected now.
 
         Raises:
             UsageError: the template can't be had, or the record can't be written.
@@ -81,7 +81,7 @@ class Collecting:
     def _all(
         self, wanted: Sequence[Repository], given: Handout, before: Mapping[str, Entry]
     ) -> Iterator[tuple[str, Entry]]:
-        """The first alone, so that the others can borrow what they have in common; then side by side."""
+        """Collect the first alone, so that the others can borrow its objects, then the rest in parallel."""
         waiting = list(wanted)
         for each in wanted[:_FIRST]:
             waiting.remove(each)
@@ -102,7 +102,7 @@ class Collecting:
             pool.shutdown(cancel_futures=True)
 
     def _given(self) -> Handout:
-        """What students were given: the template's commits and, in each, the folder of this lab.
+        """Return the handout: the template's commits and their folder of this lab.
 
         Raises:
             UsageError: it can't be had.
@@ -121,7 +121,7 @@ class Collecting:
             raise UsageError(message) from error
 
     def _one(self, repository: Repository, given: Handout, before: Entry | None) -> Entry:
-        """Collect one; whatever is wrong with it is said in its entry, and costs no other anything."""
+        """Collect one repository; its entry says what went wrong, and the others go on."""
         if repository.problem:
             return taking.untaken(repository, "no address", repository.problem)
         mirror = Mirror(self.mirror, repository.address or repository.link)
@@ -144,7 +144,7 @@ class Collecting:
         return reports.with_document(asked, entry, self.folder / collected.DOCUMENTS)
 
     def _tell(self, mirror: Mirror) -> str:
-        """Ask the forge what git can't tell, where something changed; why it did not tell, or nothing."""
+        """Ask the forge for pushes and members if something changed; return why it did not answer, or ""."""
         if self.forge is None or mirror.is_told or not mirror.got:
             return ""
         forge, api = self.forge
@@ -163,7 +163,7 @@ class Collecting:
         return ""
 
     def _fetch(self, mirror: Mirror) -> GitError | None:
-        """Ask for what is new, and fetch it; what hindered it, if anything did."""
+        """Fetch what is new; return what went wrong, or ""."""
         try:
             self.patience.ask(mirror.address, partial(self._look, mirror))
         except GitError as error:
@@ -184,7 +184,7 @@ class Collecting:
 
 
 def _kept_entries(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
-    """The entries of a record, but those of students who are collected under another name by now."""
+    """Return the record's entries without students who are collected under another name now."""
     names = {each.name for each in wanted}
     students = {student.id for each in wanted for student in each.owners}
     return {name: each for name, each in before.items() if name in names or not students.issuperset(each["members"])}

@@ -28,7 +28,7 @@ _CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a lit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches.
+    """What a fetch saw: the commit of the branch, None if there was none, and those of other branches.
 
     `pushed`: a server recorded it as a push of this very moment. `unread`: it was there, and could not be fetched.
     """
@@ -51,7 +51,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """In which fetch a commit was seen first, on any branch, and the earliest moment at which it can have been there.
+    """The fetch that first saw a commit on any branch, and the earliest moment at which it can have been there.
 
     `joined`: in which it was first seen on the branch that counts.
     """
@@ -63,7 +63,7 @@ class _Arrival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedCommit:
-    """The commit that counts: when it was handed in, and what tells that. `staff`: what they had better know."""
+    """The commit that counts: when it was handed in, and the evidence. `staff`: remarks for them."""
 
     commit: str
     at: datetime
@@ -99,11 +99,11 @@ class History:
                 self.arrived[name] = _Arrival(*there[name], number)
 
     def before(self, number: int) -> Sighting | None:
-        """The last that tells all of the branch, before one of what was seen."""
+        """Return the last complete sighting of the branch before one."""
         return next((each for each in reversed(self.seen[:number]) if each.tip is not None or not each.pushed), None)
 
     def _new(self, tip: str | None, known: Mapping[str, object]) -> Iterator[str]:
-        """The commits of a branch that are not known yet, parents before children."""
+        """Yield a branch's unknown commits, parents before children."""
         waiting = [tip] if tip in self.graph else []
         while waiting:
             name = waiting[-1]
@@ -118,15 +118,15 @@ class History:
                 yield name
 
     def at(self, commit: str) -> datetime:
-        """The earliest moment at which it can have been handed in."""
+        """Return the earliest moment at which a commit can have been handed in."""
         return self.arrived[commit].at
 
     def within(self, commit: str, tip: str | None) -> bool:
-        """Whether a commit is part of what a branch points to."""
+        """Return whether a commit is reachable from a tip."""
         return tip is not None and commit in reachable(tip, self.graph)
 
     def state(self, limit: datetime) -> str | None:
-        """What the branch pointed to at a moment: as a fetch saw it, or else as commits say that came after one."""
+        """Return the branch's tip at a moment, as a fetch saw it or as later commits claim."""
         for number in reversed(range(len(self.seen))):
             each = self.seen[number]
             found = each.tip if each.ended <= limit and each.tip in self.graph else self._claimed(number, limit)
@@ -135,7 +135,7 @@ class History:
         return None
 
     def _claimed(self, number: int, limit: datetime) -> str | None:
-        """The last commit that a fetch saw first and that was handed in by then, as far as anyone knows."""
+        """Return the last commit that a fetch saw first and that claims to be handed in by the limit."""
         tip = self.seen[number].tip
         earlier = next((each.tip for each in reversed(self.seen[:number]) if each.tip in self.graph), None)
         builds_on = self._built_on(earlier)
@@ -147,7 +147,7 @@ class History:
         return None
 
     def _built_on(self, commit: str | None) -> set[str]:
-        """A commit and all that contain it; nothing of None."""
+        """Return a commit and all its descendants."""
         found = {commit} if commit is not None else set()
         for name in self.arrived:  # parents before children
             if not found.isdisjoint(self.graph[name].parents):
@@ -155,7 +155,7 @@ class History:
         return found
 
     def last(self) -> str | None:
-        """What the branch pointed to when it was last there."""
+        """Return the branch's last known tip."""
         tips = (each.tip for each in reversed(self.seen) if each.tip in self.graph)
         return next((tip for tip in tips if tip is not None and self.is_work(tip)), None)
 
@@ -173,7 +173,7 @@ def reachable(tip: str, graph: Mapping[str, Commit]) -> set[str]:
 
 
 def choose(history: History, deadline: Deadline | None, owners: Iterable[Student]) -> CountedCommit | None:
-    """The commit that counts for these students; None where they handed in nothing.
+    """Choose the commit that counts for these students; None if they handed in nothing.
 
     It is the last one in time. Where there is none, it is the one from which the late rule takes least, and of those
     the last; without a rule, the last of all.
@@ -208,7 +208,7 @@ def choose(history: History, deadline: Deadline | None, owners: Iterable[Student
 
 
 def _evidence(history: History, commit: str, limit: datetime | None) -> str:
-    """What tells when it was handed in: a fetch where one does, else the student's own machine."""
+    """Name the evidence for the moment: a fetch, or else the student's own machine."""
     number = history.arrived[commit].fetch
     first = history.seen[number]
     before = history.before(number)
@@ -222,7 +222,7 @@ def _evidence(history: History, commit: str, limit: datetime | None) -> str:
 
 
 def _rewritten(history: History) -> Iterator[str]:
-    """Where the branch does not go on from what it was: nothing of it is lost."""
+    """Say that the branch was rewritten; its earlier commits are kept."""
     there = [each for each in history.seen if each.tip in history.graph]
     for before, after in pairwise(there):
         if before.tip != after.tip and before.tip is not None and not history.within(before.tip, after.tip):
@@ -235,7 +235,7 @@ def _rewritten(history: History) -> Iterator[str]:
 
 
 def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
-    """Commits that claim to be in time and can't be: by a fetch, or by what they build on."""
+    """Find commits that claim to be in time but are refuted by a fetch or by their parents."""
     found = [
         (name, arrival)
         for name, arrival in history.arrived.items()
@@ -262,7 +262,7 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
 
 
 def _after(history: History, commit: str, last: str) -> Iterator[str]:
-    """What came after the commit that counts."""
+    """Describe what came after the commit that counts."""
     if last == commit:
         return
     later = reachable(last, history.graph) - reachable(commit, history.graph)
@@ -276,5 +276,5 @@ def _kind(seen: Sighting) -> str:
 
 
 def shown(moment: datetime) -> str:
-    """A moment for people, to the second."""
+    """Format a moment to the second."""
     return (moment if moment.tzinfo else moment.astimezone(UTC)).isoformat(sep=" ", timespec="seconds")

@@ -46,7 +46,7 @@ class Rules:
 
 
 def link_in(text: bytes) -> str:
-    """The first link of a text; nothing where it has none."""
+    """Return the first link of a text, or ""."""
     found = _LINK.search(text[:_LARGEST_FILE].decode("utf-8", "replace"))
     return found[0].rstrip(".,;:") if found else ""
 
@@ -62,7 +62,7 @@ def keep(text: bytes, folder: Path) -> str:
 
 
 def download(link: str, rules: Rules) -> bytes:
-    """The Markdown that a link names.
+    """Download the Markdown that a link names.
 
     Raises:
         NoDocumentError: it can't be had, or must not be asked for.
@@ -86,7 +86,7 @@ def download(link: str, rules: Rules) -> bytes:
 
 
 def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
-    """Where a link leads.
+    """Return the host, port and path that a link leads to.
 
     Raises:
         NoDocumentError: it must not lead there.
@@ -114,7 +114,7 @@ def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
 
 
 def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
-    """Where it was sent on to, or else the text. The address that was looked at is the one that is asked."""
+    """Return the text, or where the server redirects. The address that was checked is the one that is asked."""
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)
@@ -166,7 +166,7 @@ def _text(answer: http.client.HTTPResponse, rules: Rules) -> bytes:
 
 
 def _connected(addresses: Sequence[str], port: int, until: float) -> socket.socket:
-    """A connection to the first address that has one."""
+    """Connect to the first address that answers."""
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
             return socket.create_connection((address, port), timeout=_left(until))
@@ -174,7 +174,7 @@ def _connected(addresses: Sequence[str], port: int, until: float) -> socket.sock
 
 
 def _addresses(host: str, port: int, rules: Rules) -> list[str]:
-    """The addresses of a host, which may all be asked.
+    """Resolve a host; every address must be allowed.
 
     Raises:
         NoDocumentError: one of its addresses lies in the local network.
@@ -188,7 +188,7 @@ def _addresses(host: str, port: int, rules: Rules) -> list[str]:
 
 
 def _is_public(address: str) -> bool:
-    """Whether an address lies in the open net; one that stands for another lies where that does."""
+    """Return whether an address is public; an embedded IPv4 address is checked, too."""
     number = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(number, ipaddress.IPv6Address):
         other = number.ipv4_mapped or number.sixtofour or (number.teredo or [None])[0]

@@ -21,7 +21,7 @@ REFUTED = "the server's record of pushes says otherwise than a fetch saw it, and
 def with_pushes(
     seen: Sequence[Sighting], pushes: Sequence[Push], branch: str, graph: Mapping[str, Commit]
 ) -> tuple[list[Sighting], tuple[str, ...]]:
-    """What is known of a branch, in order; and what staff had better know.
+    """Merge pushes into what fetches saw of a branch, in order; return that and remarks for staff.
 
     Pushes to the branch say what it was at a moment. Those to others say only that their commits were there.
     """
@@ -39,21 +39,21 @@ def with_pushes(
 
 
 def _as_seen(push: Push) -> Iterator[Sighting]:
-    """A push: what the branch was before, should that be in no record, and since."""
+    """Return a push as sightings: the branch before it, if not recorded otherwise, and after."""
     if push.before:
         yield Sighting(began=push.at, ended=push.at, tip=push.before)
     yield Sighting(began=push.at, ended=push.at, tip=push.after or None, pushed=True)
 
 
 def _refutes(fetch: Sighting, own: Sequence[Push], graph: Mapping[str, Commit]) -> bool:
-    """Whether a fetch did not see what was pushed before it, by clocks that agree well enough."""
+    """Return whether a fetch refutes an earlier push by not seeing it, allowing for clock differences."""
     before = [push for push in own if push.at < fetch.began - _CLOCKS]
     around = [push for push in own if fetch.began - _CLOCKS <= push.at <= fetch.ended + _CLOCKS]
     return bool(before) and not around and not _holds(fetch, before[-1], graph)
 
 
 def _holds(fetch: Sighting, push: Push, graph: Mapping[str, Commit]) -> bool:
-    """Whether a fetch saw what a push made of the branch; more may have come since, in pushes without a record."""
+    """Return whether a fetch saw a push's commit, even below later unrecorded ones."""
     if fetch.unread:
         return True
     if not push.after or fetch.tip is None:
@@ -62,7 +62,7 @@ def _holds(fetch: Sighting, push: Push, graph: Mapping[str, Commit]) -> bool:
 
 
 def _insert_push(push: Push, seen: Sequence[Sighting], graph: Mapping[str, Commit]) -> Push:
-    """A push; behind a fetch of nearly the same moment that did not see it."""
+    """Insert a push, after a fetch of nearly the same moment that did not see it."""
     close = [each for each in seen if abs(each.began - push.at) <= _CLOCKS and push.at < each.ended]
     missed = [each.ended for each in close if not _holds(each, push, graph)]
     return replace(push, at=max(missed)) if missed else push

@@ -46,7 +46,7 @@ def with_document(asked: CollectRequest, entry: Entry, folder: Path) -> Entry:
 
 
 def _entry_of_report(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
-    """The entry of a report that was taken in without a repository. Nobody knows when a late one was written."""
+    """Return the entry of a report without a repository. Nobody knows when a late one was written."""
     known = limit is None or at <= limit + _SOON
     moment = at if limit is None else min(at, limit)
     found = {
@@ -67,7 +67,7 @@ def _entry_of_report(entry: Entry, at: datetime, limit: datetime | None) -> Entr
 
 
 def _link(asked: CollectRequest, entry: Entry) -> str:
-    """Where the report is: as the roster says, or a file of the commit that counts."""
+    """Return the report's link, from the roster or from a file of the commit that counts."""
     if asked.repository.link or not asked.rules.get("document") or "commit" not in entry:
         return asked.repository.link
     path = f"{asked.folder}/{asked.rules['document']}".lstrip("/")
@@ -83,7 +83,7 @@ def _limit(asked: CollectRequest, entry: Entry) -> datetime | None:
 
 
 def _download(asked: CollectRequest, link: str, folder: Path, limit: datetime | None) -> str:
-    """Download it, unless what counts is there already; why it could not be had, or nothing."""
+    """Download a report unless the version that counts is there; return why that failed, or ""."""
     versions = [datetime.fromisoformat(each["at"]) for each in asked.mirror.documents if each["link"] == link]
     if limit is not None and any(at > limit for at in versions):
         return ""
@@ -98,7 +98,7 @@ def _download(asked: CollectRequest, link: str, folder: Path, limit: datetime | 
 
 
 def _chosen(versions: Sequence[Mapping[str, str]], limit: datetime | None) -> Mapping[str, str] | None:
-    """The last version of the deadline, or else the first after it."""
+    """Return the last version before the deadline, or else the first after it."""
     if limit is None:
         return versions[-1] if versions else None
     in_time = [each for each in versions if datetime.fromisoformat(each["at"]) <= limit + _SOON]

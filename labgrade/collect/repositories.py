@@ -38,12 +38,12 @@ class Repository:
 
     @property
     def link(self) -> str:
-        """Where the roster says that the report is."""
+        """Return the report's link in the roster."""
         return next((each.document for each in self.owners if each.document), "")
 
 
 def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Repository]:
-    """All repositories of a class, each once, by name.
+    """Return all repositories of a class, each once, by name.
 
     Raises:
         UsageError: nothing says where they are.
@@ -80,7 +80,7 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
 
 
 def _address(student: Student, lab: str, rules: Mapping[str, Any]) -> str:
-    """Where a student's repository is; nothing of who has only the link of a report."""
+    """Return the address of a student's repository; "" for a student with only a report's link."""
     template = student.repository or rules.get("repository", "")
     if template in ("", NO_REPOSITORY) and student.document:
         return ""
@@ -115,7 +115,7 @@ def _one(roster: Roster, address: str, owners: list[Student], problem: str) -> R
 
 @dataclass(slots=True)
 class Patience:
-    """How often a server is asked that does not answer: with growing pauses, and once where it has failed others.
+    """How often a silent server is asked: with growing pauses, but once if it has failed for others.
 
     `stopped` ends all waiting.
     """

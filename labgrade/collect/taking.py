@@ -36,7 +36,7 @@ _SAID = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handout:
-    """What students were given: the last commits of a template, and the trees of its folder for this lab."""
+    """The handout: a template's last commits, and the trees of its folder for this lab."""
 
     tips: tuple[str, ...] = ()
     trees: frozenset[str] = frozenset()
@@ -55,16 +55,16 @@ class CollectRequest:
 
     @property
     def folder(self) -> str:
-        """The folder of this lab in the repository; "" for all of it."""
+        """Return the lab's folder in the repository, or "" for all of it."""
         return str(self.rules.get("folder", "")).strip("/")
 
     @property
     def branch(self) -> str:
-        """The branch that is asked for, if one is."""
+        """Return the branch that lab.yaml or the roster names, or ""."""
         return str(self.rules.get("branch", ""))
 
     def basis(self) -> str:
-        """A digest of all that the decision depends on: nothing is decided anew where that is the same."""
+        """Return a digest of all that the decision depends on; while it stays, nothing is decided anew."""
         due = due_for(self.deadline, self.repository.group).isoformat() if self.deadline is not None else ""
         rule = repr(self.deadline.rule) if self.deadline is not None else ""
         parts = (due, rule, self.folder, self.branch, self.given.tips, self.mirror.path.name, self.mirror.changes)
@@ -72,12 +72,12 @@ class CollectRequest:
 
 
 def untaken(repository: Repository, state: str, said: str) -> Entry:
-    """The entry of a repository of which nothing is taken in."""
+    """Return the entry of a repository from which nothing is collected."""
     return {"state": state, "said": said, "address": repository.address, "members": [m.id for m in repository.owners]}
 
 
 def entry(asked: CollectRequest, before: Entry | None, trouble: GitError | None) -> Entry:
-    """The entry of a repository that was asked for; what hindered it stands beside what was fetched before."""
+    """Return the entry of a repository; a failure stands beside what was fetched before."""
     said = f"{_SAID[trouble.kind]}: {trouble}" if trouble is not None else ""
     basis = asked.basis()
     if before is not None and before.get("basis") == basis:
@@ -139,7 +139,7 @@ def _taken(asked: CollectRequest, counts: CountedCommit, odd: Sequence[str]) -> 
 
 
 def _branches(asked: CollectRequest) -> Iterator[str]:
-    """Which branch was taken, where it is not the one that was asked for, and where there is more work."""
+    """Say which branch was taken if not the one asked for, and which others have more work."""
     mirror, wanted = asked.mirror, asked.branch
     last = next(each for each in reversed(mirror.answers) if each.branches)
     own = last.branch(wanted)
@@ -155,7 +155,7 @@ def _branches(asked: CollectRequest) -> Iterator[str]:
 
 
 def _from_the_forge(asked: CollectRequest) -> Iterator[str]:
-    """What only the server's API tells: pushes of which nothing is left, and other students who may read it."""
+    """Say what only the server's API tells: vanished pushes, and other students with access."""
     lost = [push for push in asked.mirror.pushes if push.after in asked.mirror.gone]
     if lost:
         at = counting.shown(lost[-1].at)
@@ -167,7 +167,7 @@ def _from_the_forge(asked: CollectRequest) -> Iterator[str]:
 
 
 def _in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:
-    """What a repository is in which no branch counts, and what is to be said of it."""
+    """Return the state and message of a repository in which no branch counts."""
     last = answers[-1]
     there = ", ".join(f"'{name}'" for name in sorted(last.branches)[:_MOST_NAMED])
     if last.branches:

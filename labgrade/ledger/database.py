@@ -334,7 +334,7 @@ def exists(results: Path) -> bool:
 
 @contextlib.contextmanager
 def decision_transaction(results: Path) -> Iterator[Ledger]:
-    """One transaction for what a person decides: all that is added within is kept, or nothing of it.
+    """Open a transaction for a person's decisions: all that is added within is kept, or none.
 
     Raises:
         LedgerError: nothing was kept, and why.
@@ -378,7 +378,7 @@ def _move_into_place(aside: Path, path: Path) -> None:
 
 
 def load(ledger: Ledger, text: str) -> Any:
-    """Parse plain data of the ledger's.
+    """Parse plain data from the ledger.
 
     Raises:
         LedgerError: it is damaged.

@@ -239,7 +239,7 @@ def publish(ledger: Ledger, who: str) -> bytes:
 
 
 def published(ledger: Ledger, who: str) -> dict[str, Published]:
-    """What the last release of a submission published, by `lab/task/check`.
+    """Return what the last release of a submission published, by `lab/task/check`.
 
     Raises:
         LedgerError: it is damaged.

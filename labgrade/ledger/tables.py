@@ -93,7 +93,7 @@ def packed(published: dict[str, Any]) -> bytes:
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
-    """What `packed` was called with.
+    """Decode what `packed` encoded.
 
     Raises:
         ValueError: it is damaged.

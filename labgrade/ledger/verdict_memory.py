@@ -151,7 +151,7 @@ class MemoryBook:
 
 
 class SubmissionBook:
-    """The book of one submission: gives one for each of its tasks.
+    """The book of one submission, which opens a book for each task.
 
     Raises:
         LedgerError: from it and its tasks' books, where the ledger can't be read or written.

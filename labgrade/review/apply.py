@@ -47,7 +47,7 @@ def credits_of(decisions: Decisions, submission: str, lab: str, task: str) -> Ca
 
 
 def why_outdated(ruling: Ruling, graded: Graded) -> str:
-    """Return why a decision no longer holds; "" while it does."""
+    """Return why a decision no longer holds, or "" while it does."""
     if ruling.worth != graded.points:
         return f"the check was worth {points(ruling.worth)} then, and is worth {points(graded.points)} now"
     lines = [(line.worth, line.what) for line in ruling.lines]
@@ -111,7 +111,7 @@ def _is_open(graded: Graded) -> bool:
 
 
 def _machine_verdict(graded: Graded) -> Verdict | None:
-    """What labgrade found, whatever the check needs; None where it was skipped."""
+    """Return labgrade's own verdict, needs aside; None if the check was skipped."""
     return graded.verdict if _is_open(graded) else graded.once_met
 
 
@@ -149,7 +149,7 @@ def _verdict(machine: Verdict, ruling: Ruling) -> Verdict:
 
 
 def decision_text(ruling: Ruling) -> str:
-    """What the student reads of a decision."""
+    """Return the text of a decision for the student."""
     lines = [f"{points(line.points)} of {points(line.worth)} for {line.what}" for line in ruling.lines]
     given = "; ".join(lines) or f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
     return f"a person gave {given}" + (f": {ruling.reason}" if ruling.reason else "")

@@ -45,12 +45,12 @@ class Owners:
                     index.setdefault(key, []).append(student)
 
     def of(self, submission: str) -> tuple[Student, ...]:
-        """All of the group whose it is; nobody where the name fits none, or more than one."""
+        """Return the owners of a submission: all of its group; nobody if the name is unknown or ambiguous."""
         found = self.named(submission)
         return self._roster.members(found[0]) if found else ()
 
     def named(self, submission: str) -> tuple[Student, ...]:
-        """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
+        """Return whom the name itself means: one student, or the whole group for the group's name."""
         submission = owner_of_archive(submission)
         names = {unicodedata.normalize("NFC", each) for each in (submission, without_number(submission))}
         plain = {folded(name) for name in names}
@@ -65,7 +65,7 @@ class Owners:
 
 
 def drawn_as(roster: Roster, name: str) -> str:
-    """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
+    """Return the name that a variant is drawn by: the owner's group, else the owner's id, else the name itself."""
     found = Owners(roster).of(name) if roster.students else ()
     return folded(found[0].group or found[0].id) if found else folded(without_number(owner_of_archive(name)))
 
@@ -87,7 +87,7 @@ def _known_as(student: Student) -> set[str]:
 
 
 def _named(student: Student) -> set[str]:
-    """The name as it is written, and as Canvas writes it: `leeanna` for Anna Lee, family name first."""
+    """Return a student's name as written, and as Canvas writes it: `leeanna` for Anna Lee."""
     words = student.name.replace(",", " ").split()
     turned = {"".join(words[place:] + words[:place]) for place in range(len(words))}
     return {folded(student.name)} | {_squashed(each) for each in turned}
@@ -130,7 +130,7 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
 
 
 def _passed_over(counted: tuple[SubmissionReport, ...]) -> list[str]:
-    """Which hand-ins do not count, and why: staff read it first."""
+    """Return which hand-ins do not count, with the reason for staff."""
     said = [why for each in counted for _, why in each.others]
     more = [f"and {len(said) - _MOST_SAID:,} more hand-ins do not count"] if len(said) > _MOST_SAID else []
     return [f"does not count: {why}" for why in said[:_MOST_SAID]] + more
@@ -139,7 +139,7 @@ def _passed_over(counted: tuple[SubmissionReport, ...]) -> list[str]:
 def _with_roster_moments(
     own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners
 ) -> list[SubmissionReport]:
-    """All hand-ins of a group, with the moments that the roster knows better.
+    """Return a group's hand-ins with the moments that the roster states.
 
     A moment is that of the hand-in which its student is found by; it is that of any member's where there is only one.
     """
@@ -155,7 +155,7 @@ def _moments(students: Iterable[Student]) -> list[datetime]:
 
 
 def _is_in_future(student: Student) -> bool:
-    """Whether the roster has a moment that nobody believes, as of any other witness."""
+    """Return whether the roster's moment lies in the future, so that it is not believed."""
     return student.handed_in is not None and student.handed_in > datetime.now(UTC) + A_WHILE
 
 
@@ -195,7 +195,7 @@ def _counted(
 
 
 def _answers(each: SubmissionReport) -> int:
-    """How many checks found an answer, whatever it is worth."""
+    """Count the checks that found an answer, right or wrong."""
     return sum(check.verdict.outcome not in _NO_ANSWER for task in each.tasks for check in task.checks)
 
 

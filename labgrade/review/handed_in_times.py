@@ -49,7 +49,7 @@ def note_moments(
 
 
 def with_noted_moments(report: Report, results: Path) -> Report:
-    """The report with the moments that were noted of its submissions.
+    """Add the noted moments to a report's submissions.
 
     Raises:
         UsageError: what was noted can't be read.

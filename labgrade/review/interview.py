@@ -60,7 +60,7 @@ class Desk:
         self._seen: dict[Place, int] = {}  # the last row about each check that this person knows of
 
     def work(self, waiting: Sequence[ToDecide], of: int = 0) -> int:
-        """Go through what waits; how many were marked and stayed so. `of`: how many wait in all, if these are some."""
+        """Ask about each waiting check; return how many were marked. `of`: how many wait in all, if these are some."""
         of = of or len(waiting)
         now = decisions.read(self._results)
         self._seen = {each.place: now.last(each.place) for each in waiting}
@@ -115,7 +115,7 @@ class Desk:
         page.line((_HELP, "dim"))
 
     def _text(self, text: str) -> None:
-        """All of it, however long a line is, and nothing that acts on the terminal."""
+        """Print a text in full, with nothing that could act on the terminal."""
         for line in text.splitlines():
             slices = (line[start : start + _SLICE] for start in range(0, max(len(line), 1), _SLICE))
             seen = Text("".join(map(self._page.visible, slices)))
@@ -133,7 +133,7 @@ class Desk:
         self._page.line((f"kept: {points(ruling.credit * ruling.worth)} of {points(ruling.worth)}", "green"))
 
     def _accept(self, waiting: Sequence[ToDecide], place: int, key: str, kept: Sequence[int]) -> list[int]:
-        """Take a suggestion as it is, or those of all that are left of its check or of its kind; which they were."""
+        """Accept a suggestion, or all remaining ones of its check or kind; return which were accepted."""
         each = waiting[place]
         suggestion = each.graded.verdict.suggestion
         what = {TAKE_KIND: suggestion.kind if suggestion else "", TAKE_CHECK: f"{each.place.task} {each.place.check}"}
@@ -165,7 +165,7 @@ class Desk:
             raise _LeftError(STOP) from None
 
     def _back(self, waiting: Sequence[ToDecide], kept: list[int], place: int) -> int:
-        """Take back the last mark; where to go on."""
+        """Take back the last mark; return where to go on."""
         if not kept:
             self._page.line(("nothing was marked before this one", "yellow"))
             return place
@@ -179,7 +179,7 @@ class Desk:
         self._seen[place] = decisions.read(self._results).last(place)
 
     def _decided_meanwhile(self, each: ToDecide) -> bool:
-        """Whether somebody else decided about it since the queue was made; their word is shown and stays."""
+        """Return whether somebody else decided meanwhile; their decision is shown and stays."""
         now = decisions.read(self._results)
         ruling = now.in_force(each.place)
         if now.last(each.place) == self._seen[each.place] or ruling is None:

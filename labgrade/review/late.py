@@ -51,7 +51,7 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
 
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
-    """Return how late a hand-in of these students is that came at a moment."""
+    """Return how late a hand-in at a moment is for these students."""
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)
@@ -59,7 +59,7 @@ def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student])
 
 
 def due_for(deadline: Deadline, owners: Iterable[Student]) -> datetime:
-    """When the lab is due for these students: a group has the longest extension of its members."""
+    """Return when the lab is due for these students: a group has its members' longest extension."""
     dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
     return max(dues, key=lambda each: each.astimezone(UTC))
 

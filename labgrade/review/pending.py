@@ -29,7 +29,7 @@ _MOST, _MOST_CAUSES = 5, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenItem:
-    """One kind of thing that waits: what it is, how often, where first, and what to do about it."""
+    """One kind of waiting work: what it is, how often, where first, and what to do."""
 
     what: str
     count: int
@@ -38,14 +38,14 @@ class OpenItem:
 
 
 def standing(whole: Whole) -> list[OpenItem]:
-    """Everything that waits for a person, most pressing first. Empty where nothing does."""
+    """Return everything that waits for a person, most pressing first."""
     names = whole.names
     found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
     return [*(each for each in found if each.count), *collected_without(whole.collected)]
 
 
 def collected_without(found: Collection) -> list[OpenItem]:
-    """The repositories that could not be taken in."""
+    """Return the repositories that could not be collected."""
     return [
         OpenItem(what=what, count=len(where), where=where, remedy=how)
         for what, where, how in repositories.waiting(found)
@@ -53,7 +53,7 @@ def collected_without(found: Collection) -> list[OpenItem]:
 
 
 def collected_with(found: Collection) -> list[OpenItem]:
-    """What is to be known about the repositories that were taken in, and those without work."""
+    """Return remarks on the collected repositories, and on those without work."""
     rows = repositories.worth_a_look(found)
     return [OpenItem(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
 
@@ -169,7 +169,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
 
 
 def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task: TaskReport, check: Graded) -> str:
-    """An override that labgrade's own verdict was another for when it was made; "" where it is the same."""
+    """Describe an override made when labgrade's own verdict was different; "" if it is the same."""
     if check.decision is None:
         return ""
     ruling = whole.decisions.in_force(Place(submission=submission.name, lab=task.lab, task=task.id, check=check.id))
@@ -180,7 +180,7 @@ def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task
 
 
 def lines(found: list[OpenItem]) -> Iterator[tuple[str, str]]:
-    """What `standing` found as lines with their styles."""
+    """Format what `standing` found as styled lines."""
     for each in found:
         yield f"{each.count:,} {each.what}", "bold"
         for where in each.where[:_MOST]:

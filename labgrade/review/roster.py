@@ -95,7 +95,7 @@ class Student:
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
     def extension(self, lab: str) -> Extension | None:
-        """What was granted for a lab."""
+        """Return the extension granted for a lab."""
         return self.extensions.get(lab, self.extensions.get(""))
 
 
@@ -107,7 +107,7 @@ class Roster:
     staff: Mapping[str, Student] = field(default_factory=dict)
 
     def marker(self, said: str) -> str:
-        """How who marks is called, by an id: `Ann Lee (ann)`; as they said, where the roster has no staff.
+        """Return a marker's name by id: `Ann Lee (ann)`; the id itself if the roster has no staff.
 
         Raises:
             UsageError: it has staff, and nobody of that id.
@@ -118,14 +118,14 @@ class Roster:
         return f"{found.name} ({found.id})" if found.name else found.id
 
     def members(self, student: Student) -> tuple[Student, ...]:
-        """The student's group; the student alone without one."""
+        """Return the student's group, or the student alone."""
         if not student.group:
             return (student,)
         return tuple(each for each in self.students if each.group == student.group)
 
 
 def folded(text: str) -> str:
-    """A name without what people write differently: case, spaces, how accents are composed."""
+    """Normalise a name: case, spaces, composed accents."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
@@ -134,7 +134,7 @@ def folded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _StudentRow:
-    """What is said of one student, and where each of it stands."""
+    """One student's entries and their places in the file."""
 
     said: Mapping[str, str]
     extensions: Mapping[str, str]
@@ -219,7 +219,7 @@ def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
 
 
 def _bare_numbers(loaded: yaml.Loaded) -> Iterator[SpecFinding]:
-    """Extensions that are a number without its unit: in quotes they would be none, either."""
+    """Find extensions that are a number without a unit."""
     data: Any = loaded.data
     rows = data.get("students") if isinstance(data, dict) else None
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -270,7 +270,7 @@ def _cells(reader: Any, file: str) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """What Excel puts between cells depends on the country."""
+    """Return the delimiter of the cells, which in Excel depends on the country."""
     first = text.partition("\n")[0]
     return max(",;\t", key=first.count)
 
@@ -313,7 +313,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
 
 
 def _names(row: _StudentRow) -> Iterator[SpecFinding]:
-    """What can't be the name of a hand-in, and what can't be seen."""
+    """Find names that no hand-in can have, or that hold invisible characters."""
     for word, value in row.said.items():
         unseen = _UNSEEN_IN_IDS if word in _NAMES else _UNSEEN
         if any(unicodedata.category(each) in unseen and each not in "\t\n" for each in value):
@@ -327,7 +327,7 @@ def _names(row: _StudentRow) -> Iterator[SpecFinding]:
 
 
 def _confusable(text: str) -> str:
-    """A name without what people don't see, or not as a difference: case, widths of letters, joiners."""
+    """Normalise what people hardly see: case, widths of letters, joiners."""
     seen = "".join(
         each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) not in _UNSEEN_IN_IDS
     )
@@ -343,7 +343,7 @@ def _duplicate_finding(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
 
 
 def _find_duplicates(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
-    """What only one student, or one group, can have."""
+    """Find values that two students share though only one, or one group, may have them."""
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:

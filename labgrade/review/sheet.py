@@ -43,7 +43,7 @@ class _SheetRow:
 
 
 def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) -> str:
-    """The table of what waits to be marked. `version` says what it was made of; leave it as it is."""
+    """Write the table of what waits to be marked. `version` says what it was made from."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(HEADS)
@@ -62,7 +62,7 @@ def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) ->
 def import_marks(
     text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, by: str
 ) -> list[tuple[Ruling, int]]:
-    """The marks in a table: decisions, each with the number of the last row that its maker saw.
+    """Read the marks of a table as decisions, each with the number of the last row that its maker saw.
 
     Rows whose points are left open are left out.
 
@@ -99,7 +99,7 @@ def import_marks(
 
 
 def shown(check: Graded) -> str:
-    """What a person reads of a hand-in, as far as it fits into a cell; first the numbers that are to be seen beside."""
+    """Return the text of a hand-in that fits into a cell, after the numbers shown beside it."""
     text = check.to_mark.text if check.to_mark is not None else ""
     numbers = "".join(f"{each.name}: {summary.beside_expected(each)}\n" for each in check.verdict.comparisons)
     text = escaped((f"{numbers}\n" if numbers else "") + (text or summary.full_reason(check.verdict)))
@@ -107,7 +107,7 @@ def shown(check: Graded) -> str:
 
 
 def _version(check: Graded, last: int) -> str:
-    """What a mark is about, and the last decision that was seen."""
+    """Return a digest of what a mark is about and the last decision that its maker saw."""
     return f"{check.basis.partition(':')[2][:12] or 'none'}.{last}"
 
 
@@ -137,7 +137,7 @@ def _rows(data: bytes) -> list[_SheetRow]:
 
 
 def _read(reader: Iterator[list[str]], heads: list[str], *, comma: bool) -> Iterator[_SheetRow]:
-    """Where cells are divided by semicolons, numbers have a decimal comma."""
+    """Read rows; with semicolons between cells, numbers have a decimal comma."""
     line = reader.line_num  # type: ignore[attr-defined]
     for cells in reader:
         start, line = line + 1, reader.line_num  # type: ignore[attr-defined]
@@ -164,7 +164,7 @@ def _unknown(place: Place, row: _SheetRow, known: Iterable[Place], names: Pseudo
 def _check(
     rows: list[_SheetRow], check: Graded, place: Place, decisions: Decisions, by: str
 ) -> Ruling | list[str] | None:
-    """The mark that the rows of one check give, what is wrong with them, or None where they are left open."""
+    """Return the mark that a check's rows give, what is wrong with them, or None if they are left open."""
     filled = [row for row in rows if row.cells["points"].strip() or row.cells["comment"].strip()]
     if not filled:
         return None
@@ -201,7 +201,7 @@ def _check(
 
 
 def _is_in(made: Ruling, decisions: Decisions) -> bool:
-    """Whether a mark is in force already, so that a table may be taken twice."""
+    """Return whether a mark is in force already, so that a table may be imported twice."""
     now = decisions.in_force(made.place)
     return now is not None and all(
         getattr(now, key) == getattr(made, key) for key in ("credit", "lines", "reason", "basis", "worth")
@@ -224,7 +224,7 @@ def _why_stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
 
 
 def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
-    """Cells that are not for editing: a column that was sorted alone would give each mark to somebody else."""
+    """Find changed cells that are not for editing: a column sorted alone would give marks to the wrong student."""
     texts = [row for row in rows if row.cells["text"].strip()]
     if len(texts) != 1 or texts[0].cells["text"].split() != _words(check):
         line = texts[0].line if texts else rows[0].line
