@@ -49,7 +49,7 @@ _SPENT = (
 
 @dataclass(slots=True, kw_only=True)
 class Keys:
-    """What one desk is reached and opened by. `spent`: a browser came by the link."""
+    """The secrets of one desk: its host name, link and cookie. `spent`: a browser came by the link."""
 
     host: str = field(default_factory=lambda: f"{secrets.token_hex(16)}.localhost")
     link: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -105,7 +105,7 @@ class Door:
         return None if known else _refusal(_CLOSED)
 
     def _by_link(self, *, known: bool) -> Response:
-        """The first browser that comes by the link is let in, and may come by it again."""
+        """Let in the first browser that comes by the link, also when it comes again."""
         if self._keys.spent and not known:
             return _refusal(_SPENT)
         self._keys.spent = True
@@ -126,7 +126,7 @@ def _refusal(message: str) -> Response:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two secrets are one, in a time that tells nothing of either."""
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
@@ -140,7 +140,7 @@ _KIND = "application/x-www-form-urlencoded"
 
 
 class RefusedFormError(Exception):
-    """A form that no page of the desk's sends; nothing was saved. The message is for the person."""
+    """A form that no page of the desk sends; nothing was saved. The message is for the person."""
 
     def __init__(self, message: str, status: int = 422) -> None:
         super().__init__(f"{message}; nothing was saved.")
@@ -149,7 +149,7 @@ class RefusedFormError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """How often a field is there, and how long it may be."""
+    """How often a field may occur, and how long it may be."""
 
     fewest: int = 1
     most: int = 1
@@ -202,7 +202,7 @@ def _parsed(body: bytes) -> dict[str, list[str]]:
 
 
 def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[str]]:
-    """The same, where each field is as a page of the desk has it."""
+    """Return the fields of a form if a page of the desk can have sent them."""
     decide = _ROWS if "row" in found or not {"answer", "points", "comment"} & found.keys() else _MARK
     known = {"/decide": decide, "/undo": _UNDO, "/reword": _REWORD}[path]
     for name in {**known, **found}:
@@ -249,12 +249,12 @@ def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text, and holds no half of a character."""
+    """Return whether a value is a text without half characters (lone surrogates)."""
     return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def numbers(texts: list[str]) -> list[int]:
-    """Whole numbers, as a page writes them.
+    """Parse whole numbers as a page writes them.
 
     Raises:
         RefusedFormError: one of them is something else.

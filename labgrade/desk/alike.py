@@ -46,7 +46,7 @@ class AlikeFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlikeCode:
-    """Two hand-ins with code in common. `share`: of what the one with less of it wrote, that the other has, too."""
+    """Two hand-ins with common code. `share`: how much of the smaller one's code the other has, too."""
 
     names: tuple[str, str]
     share: float
@@ -54,13 +54,13 @@ class AlikeCode:
 
     @property
     def lines(self) -> int:
-        """How many lines of the first are in the second."""
+        """Count the lines of the first that are in the second."""
         return sum(len(pair.lines[0]) for pair in self.pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """The state of the search. `done` of `of` hand-ins were read; `says`: why nothing more is known, or ""."""
+    """The state of the search. `done` of `of` hand-ins were read; `says`: why it stopped, or ""."""
 
     done: int = 0
     of: int = 0
@@ -70,7 +70,7 @@ class SearchState:
 
 
 class AlikeSearch:
-    """Searches a class for code that is alike in a thread of its own, started by the first question."""
+    """Searches a class for similar code in its own thread, which starts at the first question."""
 
     def __init__(self, results: Path, runner: Runner | None, scratch: Path, handed_out: Path | None = None) -> None:
         self._results, self._runner, self._scratch, self._handed_out = results, runner, scratch, handed_out
@@ -80,7 +80,7 @@ class AlikeSearch:
         self._looked = SearchState()
 
     def looked(self) -> SearchState:
-        """What is known by now; the first time, looking begins."""
+        """Return the state of the search, and start it the first time."""
         if self._runner is None:
             return SearchState(over=True)
         with self._lock:
@@ -92,7 +92,7 @@ class AlikeSearch:
             return self._looked
 
     def close(self) -> None:
-        """Stop looking, and wait for what is under way."""
+        """Stop the search, and wait for what is under way."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -124,7 +124,7 @@ class AlikeSearch:
         return SearchState(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
 
     def _sources(self) -> Mapping[str, list[str]]:
-        """Who was graded, by the folder or archive that it was in."""
+        """Return who was graded, by the folder or archive they came from."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         with Ledger(self._results) as ledger:
             asked = read.run_requests(ledger)
@@ -142,14 +142,14 @@ class AlikeSearch:
 
 
 def _fits(code: CodeFile) -> bool:
-    """Whether a reply is what it says: a process that reads hostile files may send anything."""
+    """Return whether a reply is well formed: a process that reads hostile files may send anything."""
     texts = all(isinstance(each, str) for each in (code.path, code.text, code.tokens))
     lines = isinstance(code.lines, tuple) and all(type(each) is int for each in code.lines)
     return texts and lines and len(code.lines) == len(code.tokens)
 
 
 def _is_little(folder: Path, files: Sequence[str]) -> bool:
-    """Whether all the code of a hand-in can be compared: each file is, with each one of another."""
+    """Return whether a hand-in's code is small enough to be compared file by file."""
     own = [each for each in files if PurePosixPath(each).suffix.lower() in CODE]
     return len(own) <= _MOST_FILES and sum((folder / each).stat().st_size for each in own) <= LARGEST_CODE
 
@@ -202,7 +202,7 @@ def _remove_passages(each: Any, common: set[int]) -> None:
 
 
 def _candidates(prints: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str]]:
-    """Pairs with any passage in common."""
+    """Yield pairs with any common passage."""
     holders: defaultdict[int, set[str]] = defaultdict(set)
     for name, own in prints.items():
         for each in own:
@@ -215,7 +215,7 @@ def _candidates(prints: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str]
 def _compared(
     names: tuple[str, str], prints: Mapping[str, Sequence[Any]], class_code: Mapping[str, Sequence[CodeFile]]
 ) -> AlikeCode | None:
-    """What two hand-ins have in common, each file of the first beside the one of the second that has most of it."""
+    """Compare two hand-ins: each file of the first with the file of the second that shares most of it."""
     from copydetect import compare_files
 
     code = {(name, each.path): each for name in names for each in class_code[name]}

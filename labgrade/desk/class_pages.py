@@ -44,7 +44,7 @@ class ClassPages:
         return classroom.render(whole.shown, lambda name: _link("/student", who=name), marking=TOP, same=same)
 
     def student_page(self, query: Mapping[str, str]) -> str:
-        """A student's own page, with all that staff see beside it left out.
+        """Return a student's own page, without what only staff see.
 
         Raises:
             NotHereError: nobody is called so.
@@ -56,7 +56,7 @@ class ClassPages:
         return student.render(for_student(replace(shown, submissions=found)))
 
     def side_by_side(self, query: Mapping[str, str]) -> str:
-        """Two hand-ins with what they have in common.
+        """Return two hand-ins side by side with their common code marked.
 
         Raises:
             NotHereError: these two have nothing.
@@ -119,7 +119,7 @@ def _link(path: str, **query: str) -> str:
 
 
 def _parts(code: CodeFile, common: frozenset[int]) -> Iterator[tuple[str, str]]:
-    """The lines of a file, each with `same`, "" or, where others are left out before it, `gap`."""
+    """Yield a file's lines with `same`, "", or `gap` where lines are left out before one."""
     lines = code.text.splitlines()
     shown = {line for at in common for line in range(at - _BESIDE, at + _BESIDE + 1) if 0 < line <= len(lines)}
     before = 0

@@ -30,12 +30,12 @@ TAKEN_BACK = "taken back at the desk"
 
 
 class OutdatedError(Exception):
-    """A page showed what holds no longer; nothing was saved. The message says what holds."""
+    """A page was outdated; nothing was saved. The message says what holds now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormMarks:
-    """What a form gives to some answers: their names and versions as the page showed them, the points, a comment."""
+    """A form's marks: the answers' names and versions as the page showed them, the points, a comment."""
 
     question: QuestionId
     who: tuple[str, ...]
@@ -50,7 +50,7 @@ class FormMarks:
 
     @classmethod
     def from_json(cls, text: str) -> FormMarks:
-        """What `as_json` made.
+        """Read what `as_json` wrote.
 
         Raises:
             RefusedFormError: it is something else.
@@ -68,7 +68,7 @@ class FormMarks:
 
 
 def version(each: ToDecide, last: int) -> str:
-    """What a mark is about, and the last decision that was seen: another one by now, and the page is outdated."""
+    """Return a digest of an answer and its last decision; if it changes, the page is outdated."""
     about = repr((each.graded.basis, str(each.graded.points), each.rubric))
     return f"{hashlib.sha256(about.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.{last}"
 
@@ -83,7 +83,7 @@ class Decider:
         self._trail: list[tuple[int, ...]] = []  # the numbers that each form made, for undo
 
     def decide(self, marks: Sequence[FormMarks]) -> int:
-        """Keep marks, all or none; how many answers they are about.
+        """Keep marks, all or none; return how many answers they are about.
 
         Raises:
             OutdatedError: something changed since the page was made.
@@ -138,7 +138,7 @@ class Decider:
                 raise OutdatedError(message)
 
     def reword(self, question: QuestionId, old: str, new: str, numbers: Sequence[int]) -> int:
-        """Give another comment wherever this one stands; points stay as they are. How many decisions that made.
+        """Replace a comment wherever it stands, without changing points; return how many decisions that made.
 
         Raises:
             OutdatedError: it stands elsewhere than the page said, which gave the `numbers` of the decisions.
@@ -177,7 +177,7 @@ class Decider:
             yield replace(ruling, at=at), last
 
     def last(self, now: Snapshot) -> tuple[Ruling, ...]:
-        """The rows of this person's last form that are all in force still; after a restart, of the last moment."""
+        """Return the rows of this person's last form if all are in force; after a restart, those of the last moment."""
         own = {
             ruling.number: ruling
             for place in now.checks
@@ -210,7 +210,7 @@ class Decider:
 
 
 def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
-    """The answer to a question of who is called so, on a page that shows what can't be seen as its escape."""
+    """Find the answer of a submission by its name as the page shows it, with escapes."""
     place = Place(submission=now.names.name(shown), lab=question.lab, task=question.task, check=question.check)
     if place in now.checks or "\\" not in shown:
         return place
@@ -219,7 +219,7 @@ def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
 
 
 def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
-    """The share of each line of the rubric; a line that was left open gets nothing, if another was not.
+    """Parse the share of each rubric line; an open line gets nothing if another line has points.
 
     Raises:
         NoPointsError: nothing was typed, or something that is no number of points.
@@ -251,5 +251,5 @@ def _changed(shown: str) -> str:
 
 
 def worth(ruling: Ruling | SecondMark) -> str:
-    """The points of a decision: `3 of 4`."""
+    """Return the points of a decision: `3 of 4`."""
     return f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
