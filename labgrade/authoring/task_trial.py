@@ -70,7 +70,7 @@ def submission_of(folder: Path, name: str = "") -> Submission:
 
 
 def points_exemplar_lacks(report: TaskReport, task: Task) -> Iterator[str]:
-    """Return the points that the exemplar does not get; only what is marked by a rubric may wait for a person."""
+    """Yield the points that the exemplar does not get; only what is marked by a rubric may wait for a person."""
     by_hand = {item.id for item in items(task) if item.check.by_hand}
     for check in report.checks:
         waits = check.verdict.outcome is Outcome.MANUAL and check.id in by_hand
@@ -79,14 +79,14 @@ def points_exemplar_lacks(report: TaskReport, task: Task) -> Iterator[str]:
 
 
 def points_for_nothing(grader: Grader, task: Task, empty: Path) -> Iterator[str]:
-    """Return the checks that give points to a submission without files."""
+    """Yield the checks that give points to a submission without files."""
     for check in TaskGrading(grader, task, Submission(name="empty", folder=empty, files=())).report().checks:
         if check.earned or check.verdict.outcome not in _NOTHING:
             yield f"nothing handed in is {check.verdict.outcome.value} at '{check.id}', {float(check.earned):g} points"
 
 
 def differences_when_repeated(before: TaskReport, after: TaskReport) -> Iterator[str]:
-    """Return what differs when the same submission is judged a second time."""
+    """Yield what differs when the same submission is judged a second time."""
     for one, other in zip(before.checks, after.checks, strict=True):
         if _without_timing(one) != _without_timing(other):
             yield f"judged twice, '{one.id}' is {one.verdict.outcome.value}, then {other.verdict.outcome.value}"

@@ -86,7 +86,7 @@ def download(link: str, rules: Rules) -> bytes:
 
 
 def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
-    """Return the host, port and path that a link leads to.
+    """Parse a link, if it may be followed.
 
     Raises:
         NoDocumentError: it must not lead there.

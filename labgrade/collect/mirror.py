@@ -236,7 +236,7 @@ class Mirror:
         git(["read-tree", "--dry-run", f"{commit}:{folder}"], at=self.path, bounds=_READ)
 
     def not_there(self, commit: str, folder: str) -> Iterator[str]:
-        """Return what a commit names but lacks: submodules, and files of Git LFS."""
+        """Yield what a commit names but lacks: submodules, and files of Git LFS."""
         said = git(["ls-tree", "-r", "-l", "-z", f"{commit}:{folder}"], at=self.path, bounds=_READ)
         rows = [(head.split(), name) for head, _, name in (row.partition(b"\t") for row in said.split(b"\0") if row)]
         shown = {bytes(name): name.decode("utf-8", "backslashreplace") for _, name in rows}

@@ -39,7 +39,7 @@ def with_pushes(
 
 
 def _as_seen(push: Push) -> Iterator[Sighting]:
-    """Return a push as sightings: the branch before it, if not recorded otherwise, and after."""
+    """Yield a push as sightings: the branch before it, if not recorded otherwise, and after."""
     if push.before:
         yield Sighting(began=push.at, ended=push.at, tip=push.before)
     yield Sighting(began=push.at, ended=push.at, tip=push.after or None, pushed=True)

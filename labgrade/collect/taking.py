@@ -60,7 +60,7 @@ class CollectRequest:
 
     @property
     def branch(self) -> str:
-        """Return the branch that lab.yaml or the roster names, or ""."""
+        """Return the branch that lab.yaml names, or ""."""
         return str(self.rules.get("branch", ""))
 
     def basis(self) -> str:

@@ -192,7 +192,7 @@ def _program(name: str, use: str) -> MachineCheck:
 
 
 def _packages(folder: Path) -> Iterator[MachineCheck]:
-    """Yield each package that the course's tasks need and that is not installed."""
+    """Examine whether each package that the course's tasks need is installed."""
     found = course.find(folder)
     needed: dict[str, list[str]] = {}
     for read in load.read_all(load.files(found.specs), found):

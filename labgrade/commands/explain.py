@@ -139,7 +139,7 @@ def _place_in_spec(story: Story) -> str:
 
 
 def _judged_by(story: Story) -> list[tuple[str, str]]:
-    """Return what judged the verdict; "" where it follows from other checks."""
+    """Return what judged the verdict: the checker, what is expected, and the subject."""
     parts = story.parts
     meaning = parts.get("spec", {})
     checker = meaning.get("checker") or {}

@@ -199,7 +199,7 @@ def _progress(name: str, left: int, of: int) -> None:
 def _seconds(
     task: Task, report: TaskReport, first: Mapping[str, float], second: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the seconds of each check that the exemplar passes; of a measurement those of the first run."""
+    """Return the seconds of each check that the exemplar passes; of a measurement the longer of two runs."""
     right = [check.id for check in report.checks if check.verdict.outcome is Outcome.CORRECT]
     measured = {item.id for item in items(task) if item.check.measured}
     return {name: max(second[name], first[name]) if name in measured else second[name] for name in right}

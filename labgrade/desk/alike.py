@@ -124,7 +124,7 @@ class AlikeSearch:
         return SearchState(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
 
     def _sources(self) -> Mapping[str, list[str]]:
-        """Return who was graded, by the folder or archive they came from."""
+        """Return the submissions by the folder or archive from which they were graded."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         with Ledger(self._results) as ledger:
             asked = read.run_requests(ledger)

@@ -54,14 +54,14 @@ class QuestionWalk:
     held: frozenset[Place]
 
     def coming(self, place: Place) -> list[AnswerGroup]:
-        """Yield the groups that wait after an answer, in their order of display."""
+        """Return the groups that wait after an answer, in their order of display."""
         groups = self.question.groups
         at = self._position(place)
         later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if self.is_free(group)]
         return sorted(later, key=lambda group: at < 0 or group.cluster != groups[at].cluster)
 
     def before(self, place: Place) -> str:
-        """Return the answer that this person marked before this one, or else the one before it in order."""
+        """Return the address of the answer that this person marked before, or else of the one before it in order."""
         own = sorted(
             (ruling.number, each.place)
             for group in self.question.groups

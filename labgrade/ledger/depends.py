@@ -366,7 +366,7 @@ def _installed() -> dict[str, str]:
 
 
 def _weights(home: Path) -> Iterator[tuple[str, int]]:
-    """Return the offered checkpoints by size; their names hold a digest of their content."""
+    """Yield the offered checkpoints by size; their names hold a digest of their content."""
     for path in sorted((home / "hub" / "checkpoints").glob("*")):
         yield path.name, path.stat().st_size
 

@@ -269,7 +269,7 @@ def _is_right(check: Graded) -> bool:
 
 
 def _right(page: Page, task: TaskReport) -> None:
-    """Return which checks of a task are right: `all`, or their names."""
+    """Print what of a task is right: all of it, or the names of its checks."""
     good = [check for check in task.checks if _is_right(check)]
     missed = [check for check in task.checks if check.bonus and check.verdict.outcome is Outcome.MISSING]
     whole = len(good) + len(missed) == len(task.checks)

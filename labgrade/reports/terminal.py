@@ -301,7 +301,7 @@ def _facts(page: Page, verdict: Verdict) -> None:
 
 
 def _is_redundant(name: str, fact: str, verdict: Verdict) -> bool:
-    """Return whether a fact repeats the reason, follows from it, or states a default."""
+    """Return whether a fact repeats the reason, follows from it, or allows 0."""
     if name in ("expected", "off"):
         return "; expected: " in verdict.reason
     return (name == "got" and f"got {fact}" in verdict.reason) or (name == "allowed" and fact == "0")

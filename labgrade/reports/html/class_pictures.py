@@ -32,7 +32,7 @@ def all_pictures(report: Report) -> list[tuple[str, Markup]]:
 
 
 def by_task(report: Report) -> Sequence[Markup]:
-    """Yield for each lab a chart of how the points of its tasks are spread."""
+    """Return for each lab a chart of how the points of its tasks are spread."""
     found: dict[str, dict[str, list[int]]] = {}
     for task in (task for submission in report.submissions for task in submission.tasks):
         total = points.totals(task.checks)

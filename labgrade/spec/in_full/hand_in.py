@@ -93,7 +93,7 @@ def _in_text(
 def _of_program(
     program: dict[str, Any], name: str, answer: dict[str, Any], common: dict[str, Any], *, handed: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the forms of a program: entries where it is handed the subject; always the file and the words."""
+    """Yield the forms of a program: entries if it is handed the subject, and always the file and the words."""
     run = {"run": program}
     words, output = _words(answer, "program"), common.get("output")
     if handed:
