@@ -107,7 +107,7 @@ def make(
 
 
 def _read(found: Course, specs: list[Path], student: str) -> list[load.ReadSpec]:
-    """The specs of a lab, in the student's variant."""
+    """Read a lab's specs, in the student's variant."""
     read = load.read_all(specs, found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
@@ -115,7 +115,7 @@ def _read(found: Course, specs: list[Path], student: str) -> list[load.ReadSpec]
 
 
 def _public_parts(specs: list[Path], data: dict[Path, dict[str, Any]]) -> dict[Path, dict[str, Any]]:
-    """The public part of each spec that has one."""
+    """Return the public part of each spec that has one."""
     told = _lab_of(specs[0]).get(HIDDEN_POINTS) != UNTOLD
     shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
     if not shown:
@@ -127,7 +127,7 @@ def _public_parts(specs: list[Path], data: dict[Path, dict[str, Any]]) -> dict[P
 def _without_reference(
     found: Course, read: list[load.ReadSpec], shown: dict[Path, dict[str, Any]]
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
-    """The public parts with values in place of the course's own quantities, and what was left out.
+    """Replace the course's own quantities in the public parts by values; return what was left out, too.
 
     Raises:
         UsageError: nothing is left.
@@ -158,7 +158,7 @@ def _as_students_see(task: Task, data: dict[str, Any]) -> Task:
 
 
 def _add_left_out(out: Path, without: list[str]) -> None:
-    """Say in START.md what can't be tried here, if there is anything."""
+    """Add to START.md what students can't try themselves, if there is anything."""
     if not without:
         return
     start = out / course.KIT_START
@@ -173,13 +173,13 @@ def _data(path: Path) -> dict[str, Any]:
 
 
 def _lab_of(spec: Path) -> dict[str, Any]:
-    """What the lab.yaml beside a spec says; nothing where there is none."""
+    """Return the data of the lab.yaml beside a spec, or nothing."""
     lab = spec.parent / "lab.yaml"
     return _data(lab) if lab.is_file() else {}
 
 
 def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction) -> None:
-    """Write the specs and their lab.yaml. `hidden`: what the lab's tasks are worth that are not shown."""
+    """Write the specs and their lab.yaml. `hidden` are the points of tasks that are not shown."""
     first = next(iter(shown))
     folder = out / "specs" / first.parent.name
     folder.mkdir(parents=True)
@@ -202,7 +202,7 @@ def _copy_beside(given: dict[Path, dict[str, Any]], out: Path) -> None:
 
 
 def _public_files(data: dict[str, Any]) -> Iterator[str]:
-    """The files beside a spec that its public part names: its own, subjects, and what programs are provided with."""
+    """Yield the files beside a spec that its public part names."""
     yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
     yield from (each["file"] for each in subjects if "file" in each)
@@ -265,7 +265,7 @@ def _copy_files(found: Course, tasks: list[Task], shown: dict[Path, dict[str, An
 
 
 def _subjects(task: Task) -> Iterator[SubjectSpec]:
-    """The ONNX files that the task's functions are given, or that its values are read off."""
+    """Yield the ONNX files that the task's functions are given or its values are read from."""
     calls = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
     if calls and not any("model_path" in form.given for form in calls) and not _provides(task):
         return
@@ -284,14 +284,14 @@ def _unused_name(folder: Path, task: str, name: str, taken: set[Path]) -> Path:
 
 
 def _copy(source: Path, target: Path, *, own: bool) -> None:
-    """A file, and its external data where the zoo made both: then nothing else lies beside it."""
+    """Copy a file, with its external data if labgrade made both."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for name, file in {source.name: source, **(files_beside(source) if own else {})}.items():
         shutil.copyfile(file, target.parent / (target.name if name == source.name else name))
 
 
 def _copy_data(source: Path, folder: Path) -> None:
-    """The external data that a file beside a spec names: by name, since another's may lie in the same folder."""
+    """Copy the external data that a file beside a spec names; other files there may be another model's."""
     for name in external_data(source):
         if (source.parent / name).is_file() and not Path(name).is_absolute() and ".." not in Path(name).parts:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -73,7 +73,7 @@ def with_literal_values(
 
 
 def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> str:
-    """Why a check can't go without the code, as a word; nothing where it can."""
+    """Return why a check needs the course's code, as a word, or ""."""
     if not own & set(named(data, "quantity")):
         return ""
     if check.cases or check.counterexample:
@@ -87,7 +87,7 @@ def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> st
 
 
 def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], compute: Compute) -> dict[str, Any] | None:
-    """A check's data with values for its course's own quantities; None where what is expected is no plain value."""
+    """Replace the course's own quantities in a check by values; None if the right value is no plain data."""
     found = copy.deepcopy(data)
     subject = task.subject
     if not own & set(named(data, "quantity")) or subject is None:
@@ -112,7 +112,7 @@ def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], comp
 def _alternative(
     row: dict[str, Any], source: Source, subject: SubjectSpec, own: set[str], compute: Compute
 ) -> dict[str, Any] | None:
-    """A misconception, or another right value, written out; None where it comes to nothing for this subject."""
+    """Write out a misconception or another right value; None if it does not exist for this subject."""
     if not _is_own(source, own):
         return row
     try:
@@ -127,21 +127,21 @@ def _is_own(source: Source | None, own: set[str]) -> TypeGuard[QuantityCall]:
 
 
 def _written(value: object) -> object:
-    """A value with its tensors as lists of numbers."""
+    """Convert a value's tensors to lists of numbers."""
     if isinstance(value, dict):
         return {key: _written(each) for key, each in value.items()}
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _count(value: object) -> int:
-    """How many values there are in one."""
+    """Count the numbers and texts in a value."""
     if isinstance(value, dict):
         return sum(map(_count, value.values()))
     return sum(map(_count, value)) if isinstance(value, list | tuple) else 1
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON and YAML can hold it."""
+    """Return whether JSON and YAML can hold a value."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
     if isinstance(value, list | tuple):
@@ -150,7 +150,7 @@ def _is_plain(value: object) -> bool:
 
 
 def named(value: Any, key: str) -> Iterator[str]:
-    """Every name that stands under `key`: as a text, or as the only key of a mapping."""
+    """Yield every name under `key`: a text, or the only key of a mapping."""
     if isinstance(value, dict):
         if key in value:
             yield value[key] if isinstance(value[key], str) else next(iter(value[key]))

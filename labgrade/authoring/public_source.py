@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def needed_source(entries: Iterable[Entry]) -> dict[Path, str]:
-    """The source that these functions need, by file: of each file only what they reach."""
+    """Return the source that these functions need, by file: only what they reach."""
     wanted: dict[Path, set[str]] = {}
     for entry in entries:
         wanted.setdefault(entry.file, set()).add(entry.name)
@@ -32,7 +32,7 @@ def needed_source(entries: Iterable[Entry]) -> dict[Path, str]:
 
 
 def _reduced(file: Path, names: set[str]) -> str:
-    """The source of a file with what is reached from `names` only."""
+    """Reduce a file's source to what `names` reach."""
     tree = _parse(file)
     found = reachable_names(tree, names)
     body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
@@ -40,7 +40,7 @@ def _reduced(file: Path, names: set[str]) -> str:
 
 
 def _imported_names(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
-    """The files of the same folder that the reached part imports from, with the names that it asks of each."""
+    """Yield the files of the folder from which the reached part imports, with the names."""
     tree = _parse(file)
     found = reachable_names(tree, names)
     for node in (inner for top in tree.body for inner in ast.walk(top) if isinstance(inner, ast.ImportFrom)):
@@ -97,7 +97,7 @@ def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
 
 
 def _attributes(tree: ast.Module, names: set[str], module: str) -> set[str]:
-    """What is asked of an imported module by the part that is kept: `_sizes.total`."""
+    """Return the attributes of an imported module that the kept part uses: `_sizes.total`."""
     return {
         each.attr
         for node in tree.body

@@ -30,7 +30,7 @@ _NOTHING = frozenset({Outcome.MISSING, Outcome.SKIPPED})
 
 
 def exemplar_of(task: Task, samples: Iterable[Sample], folder: Path, grader: Grader) -> str:
-    """Whose work is right throughout: the exemplar if it hands anything in, else a sample that should be, or nobody."""
+    """Return whose work should be right throughout: the exemplar if it hands anything in, else a sample, or ""."""
     for sample in samples:
         expected = sample.expected.get(task.id)
         if expected is not None:
@@ -57,7 +57,7 @@ def why_no_exemplar(task: Task, samples: Iterable[Sample], folder: Path) -> str:
 
 
 def submission_of(folder: Path, name: str = "") -> Submission:
-    """A folder of labgrade's as a submission, its regular files as they are."""
+    """Return a trusted folder as a submission, with its regular files."""
     files = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -93,7 +93,7 @@ def differences_when_repeated(before: TaskReport, after: TaskReport) -> Iterator
 
 
 def grade_timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict[str, float]]:
-    """All checks judged, and how many seconds each took."""
+    """Judge all checks, and return how many seconds each took."""
     grading = TaskGrading(grader, task, who)
     took: dict[str, float] = {}
     for name in grading.items:
@@ -110,7 +110,7 @@ def _without_timing(check: Graded) -> Graded:
 def samples_as_expected(
     grader: Grader, task: Task, samples: Iterable[Sample], folder: Path, known: Mapping[str, TaskReport]
 ) -> list[str]:
-    """Where samples come to something else than their files say. `known`: those that were judged already.
+    """Return where samples differ from what their files say. `known` are reports that exist already.
 
     Two are judged at a time, but where programs are run.
     """
@@ -126,7 +126,7 @@ def samples_as_expected(
 
 
 def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
-    """Where a sample comes to something else than its file says; an outcome without points is that of any points."""
+    """Yield where a sample differs from its file; an outcome without points stands for any points."""
     wanted, got = sample.expected[report.id], outcomes(report)
     for check in dict.fromkeys((*wanted, *got)):
         said, right = got.get(check, ""), wanted.get(check, "")
@@ -139,5 +139,5 @@ def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
 
 
 def _why(verdict: Verdict) -> str:
-    """The reason of a verdict; of a failure, what failed."""
+    """Return a verdict's reason, or what failed."""
     return verdict.facts.get("fault") or full_reason(verdict)
