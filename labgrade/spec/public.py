@@ -23,7 +23,7 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]+")  # and so does any one word of letters: o
 
 
 def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
-    """The task as students may read it, or None where nothing of it is public.
+    """Return the task as students may read it, or None if nothing of it is public.
 
     Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
     counted anew. What remains is a spec that validates. `told`: it says what hidden checks are worth.
@@ -51,7 +51,7 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
 
 
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
-    """What hidden checks of some specs say and public parts of none do: ids, models, files, quantities, hints.
+    """Return what only hidden checks say: ids, models, files, quantities, hints.
 
     What stands in other texts by chance is left out, or nobody would believe what is told: one plain word, or a short
     text. Names with a digit, a dash or an underscore, models and sentences are no chance.
@@ -64,19 +64,19 @@ def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def mentions(text: str, word: str) -> bool:
-    """Whether a text holds a word or a phrase by itself, and not as a part of a longer one."""
+    """Return whether a text holds a word or phrase by itself, not within a longer one."""
     spaced = r"\s+".join(map(re.escape, word.split()))
     return re.search(rf"(?<![\w./-]){spaced}(?![\w/-]|\.\w)", text) is not None
 
 
 def _inherit_subject(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
-    """Give each case all that it inherits from the task's subject, which is then left out itself."""
+    """Give each case all that it inherits from the task's subject, and remove that subject."""
     for check in checks:
         check["cases"] = [copy.deepcopy(with_inherited(case, main)) for case in check["cases"]]
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in data, keys apart."""
+    """Yield every text in data except keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -86,7 +86,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """Every key in data: the columns of a table, and what a config names."""
+    """Yield every key in data."""
     if isinstance(value, dict):
         yield from map(str, value)
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -99,5 +99,5 @@ def worth(checks: Iterable[dict[str, Any]]) -> Fraction:
 
 
 def points_as_number(points: Fraction) -> int | float:
-    """Points as a spec has them."""
+    """Return points as a number for a spec."""
     return points.numerator if points.denominator == 1 else float(points)

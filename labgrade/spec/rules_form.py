@@ -29,7 +29,7 @@ _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), inpu
 
 
 def varies_with_subject(form: dict[str, Any]) -> bool:
-    """Whether something that the program is handed changes with the subject."""
+    """Return whether something that a program is handed changes with the subject."""
     provided = _provided(form).values()
     return bool(_given(form)) or any(isinstance(source, str) and programs.of_subject(source) for source in provided)
 
@@ -49,7 +49,7 @@ def findings(loaded: Loaded) -> Iterator[SpecFinding]:
 
 
 def _read_twice(data: dict[str, Any], loaded: Loaded) -> Iterator[SpecFinding]:
-    """Answers that are read of one place: what is right of one is then handed in as the other, too."""
+    """Find answers that are read from the same place."""
     judged = [check.get("answer") for _, check in checks(data)]
     seen: list[tuple[dict[str, Any], object, str]] = []
     for name, answer in mapping(data.get("answers")).items():
@@ -92,7 +92,7 @@ def _form(
 
 
 def _raw_bytes_problem(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
-    """Bytes of which nobody says what they are; and what is said of a file that says so itself."""
+    """Find raw bytes without a type, and a type given for a file that states its own."""
     named = str(form.get("file", form.get("files", "")))
     said = [word for word in ("dtype", "shape") if word in form]
     if named.lower().endswith(".bin") and len(said) == 1:
@@ -155,7 +155,7 @@ def _run(
 
 
 def _arguments(given: list[Any], place: yaml.Path, subject: str) -> Iterator[tuple[yaml.Path, str]]:
-    """What does not fit of a program's arguments; `subject` is a 'config', a 'model', or nothing that all cases are."""
+    """Say what is wrong with a program's arguments. `subject`: 'config' or 'model' if all cases are one, else ""."""
     for word in given:
         if word == programs.CONFIG and subject != "config":
             yield place, f"'{word}' is of a subject that is a config, and this task has none"

@@ -71,7 +71,7 @@ _BEST = ("argmax", "argmin")
 
 
 def _answers(check: dict[str, Any], answers: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
-    """Check another answer as the right value: that its type fits, and what is taken of its rows."""
+    """Check another answer used as the right value: its type, and what is taken from its rows."""
     own, kind = check.get("answer"), _kind(answers, check.get("answer"))
     for place, source in sources(check, path):
         name, take = source.get("answer"), source.get("take")
@@ -115,7 +115,7 @@ def _kind(answers: dict[str, Any], name: object) -> str:
 
 
 def _time(check: dict[str, Any], kind: str, path: Path) -> Iterator[tuple[Path, str]]:
-    """No machine takes as long as another: a time has a limit, or is one that the student says elsewhere, too."""
+    """Check that a time is compared with a limit or with the student's own figure, since machines differ."""
     for place, source in sources(check, path) if kind == "time" else ():
         given = place[-1] == "value" or "expected" in check
         if given and "answer" not in source:
@@ -156,7 +156,7 @@ def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
 
 
 def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:
-    """A picture is of two columns that there are, or of numbers on a grid, and shows nothing that is hidden."""
+    """Check that a picture names existing columns or a grid, and shows nothing hidden."""
     drawn, place = mapping(check.get("picture")), (*path, "picture")
     if not drawn:
         return
@@ -190,7 +190,7 @@ def _taken(annotation: str) -> frozenset[str]:
 
 
 def _quantities(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:
-    """Quantities whose values can't be of the answer's type, and published figures that are no figures."""
+    """Find quantities whose values can't be of the answer's type, and published values that are no numbers."""
     for place, source in sources(check, path):
         name = source.get("quantity")
         entry = course.quantities.entries.get(name) if isinstance(name, str) else None

@@ -36,7 +36,7 @@ _WHOLE = ("text", "histogram")
 
 
 def of_task(data: dict[str, Any], lab: dict[str, Any], task: str) -> dict[str, Any]:
-    """How a task is handed in: the lab's `hand_in` with the task's own in its place, key by key."""
+    """Return how a task is handed in: the lab's `hand_in`, overridden key by key by the task's."""
     match = _NUMBER.match(task)
     number = match[0] if match else task
     filled: dict[str, Any] = _filled({**lab, **mapping(data.get("hand_in"))}, number)
@@ -54,7 +54,7 @@ def _filled(value: Any, number: str) -> Any:
 
 
 def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each form of an answer without `from`, with the word of the answer that it comes of; empty for the lab's."""
+    """Yield the forms of an answer without `from`, each with the word it comes from, "" for the lab's."""
     kind = answer.get("type")
     word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
     programs = [mapping(each) for each in _several(common.get("program"))]
@@ -79,7 +79,7 @@ def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator
 def _in_text(
     place: str, word: str, answer: dict[str, Any], common: dict[str, Any], where: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is read of the output file, or of the report."""
+    """Yield the forms that read the output file or the report."""
     if place not in common or word not in _READ:
         return
     for each in _words(answer, place):
@@ -108,7 +108,7 @@ def _of_program(
 
 
 def parse_call(text: str, common: dict[str, Any]) -> dict[str, Any]:
-    """The form that `hw.py:total_macs(model, input_size)` is short for; the file is `hand_in`'s where none is named."""
+    """Parse `hw.py:total_macs(model, input_size)` to a form; the file is `hand_in`'s if none is named."""
     match = _CALL.fullmatch(text)
     if match is None:
         return {"call": text}
@@ -119,7 +119,7 @@ def parse_call(text: str, common: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(text: str) -> list[Any]:
-    """What stands between a call's parentheses: names, and values as Python writes them."""
+    """Parse a call's arguments: names, and values as Python writes them."""
     try:
         parsed: Any = ast.parse(f"f({text})", mode="eval").body
         return [each.id if isinstance(each, ast.Name) else _literal(ast.literal_eval(each)) for each in parsed.args]
@@ -132,7 +132,7 @@ def _literal(value: Any) -> Any:
 
 
 def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """What an answer says of how it is handed in that does not fit together, each with its place."""
+    """Yield what does not fit together in how an answer is handed in, with places."""
     here = ("answers", name)
     extra = [word for word in WAYS if word in answer]
     if "from" in answer:
@@ -177,7 +177,7 @@ def _without_effect(name: str, answer: dict[str, Any], common: dict[str, Any]) -
 
 
 def cut_call(data: dict[str, Any]) -> str:
-    """The call that a comma within { } has cut up (`{call: hw.py:f(a, b)}`), as it was meant; nothing of any other."""
+    """Rejoin a call that a comma within { } has cut up (`{call: hw.py:f(a, b)}`); "" for any other."""
     call = data.get("call")
     if not isinstance(call, str) or not _CUT.fullmatch(call) or call.endswith(")"):
         return ""
@@ -186,7 +186,7 @@ def cut_call(data: dict[str, Any]) -> str:
 
 
 def quote_call(meant: str) -> str:
-    """What is said of a call that a comma has cut up."""
+    """Return the message about a call that a comma has cut up."""
     return f"a comma ends a value inside {{ }}: quote the call, '{meant}'"
 
 
