@@ -29,7 +29,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The keyword that refuses a value and what it wants; the value and where it is; the schema around the keyword."""
+    """A refused value with its place, the keyword that refuses it, and the schema around that."""
 
     keyword: str
     wanted: Any
@@ -39,7 +39,7 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """The schema's title for the value, or the nearest key in quotes."""
+        """Return the schema's title for the value, or the nearest key in quotes."""
         key = next((part for part in reversed(self.path) if isinstance(part, str)), "the file")
         return str(self.schema.get("title") or f"'{key}'")
 
@@ -51,7 +51,7 @@ _MOST_SWITCHES = 64
 
 
 def problems(schema: Schema, data: object) -> Iterator[Problem]:
-    """Everything in `data` that the schema refuses. Of `required`, `wanted` is the one name that is missing.
+    """Return everything in `data` that the schema refuses. For `required`, `wanted` is the missing name.
 
     Raises:
         KeyError: the schema has a keyword that is not known here.
@@ -84,7 +84,7 @@ def _holds(value: Any, schema: Any, root: Any) -> bool:
 
 
 def _has_type(value: Any, name: str | list[str]) -> bool:
-    """Whether a value is of a type, or of one of several."""
+    """Return whether a value has a type, or one of several."""
     if isinstance(name, list):
         return any(_has_type(value, each) for each in name)
     if name == "integer":
@@ -93,7 +93,7 @@ def _has_type(value: Any, name: str | list[str]) -> bool:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Equal as JSON has it: 1 and 1.0 are, 1 and true are not."""
+    """Compare as JSON does: 1 equals 1.0, but not true."""
     if isinstance(one, str) or isinstance(other, str):
         return bool(one == other)
     if isinstance(one, bool) or isinstance(other, bool):
@@ -111,7 +111,7 @@ def _is_among(value: Any, names: list[Any]) -> bool:
 
 @functools.cache
 def _as_editors_do(pattern: str) -> re.Pattern[str]:
-    """A pattern of ECMAScript, whose `$` is the end alone; here it would also stand before a last line end."""
+    """Translate an ECMAScript pattern: its `$` is the very end, not also before a final newline."""
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
 
@@ -163,7 +163,7 @@ def _all(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
 
 
 def _may_hold(alternatives: list[Any], value: Any) -> Iterable[Any]:
-    """The alternatives without those of another word than stands there: of a hundred quantities, one."""
+    """Return only the alternatives for the word that stands there: of a hundred quantities, one."""
     made_of, name, others = _SWITCHES.get(id(alternatives), (None, "", {}))
     if made_of is not alternatives:
         name, others = _switch(alternatives)
@@ -190,7 +190,7 @@ def _switch(alternatives: list[Any]) -> tuple[str, dict[str | None, list[Any]]]:
 
 
 def _word(alternative: Any) -> tuple[str, str | None]:
-    """The key and the text that an `if` asks for; None where it asks for anything else."""
+    """Return the key and text that an `if` asks for; None if it asks for anything else."""
     if alternative.keys() == _CONDITION:
         for key, each in alternative["if"].get("properties", {}).items():
             if isinstance(each.get("const"), str):
@@ -221,7 +221,7 @@ def _names(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
 
 
 def _additional(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
-    """What no property is named for: refused, or held against a schema of its own."""
+    """Check keys without a property of their own by `additionalProperties`."""
     others = [name for name in value if name not in schema.get("properties", {})] if isinstance(value, dict) else []
     allowed = schema["additionalProperties"]
     if others and allowed is False:

@@ -203,7 +203,7 @@ def generated(program: object) -> torch.nn.Module:
 
 
 def flat(program: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """All steps, those within branches and repetitions too, the outer before the inner."""
+    """Yield all steps, also those within branches and repetitions, outer before inner."""
     for step in program:
         yield step
         for inner in (*step.get("paths", ()), step.get("twice", ())):

@@ -29,7 +29,7 @@ class OnnxFiles:
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def path(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> Path:
-        """The file of a subject, made where it is not there yet. `plain` is the subject as the zoo takes it.
+        """Return a subject's file, made if necessary. `plain` is the subject as the zoo takes it.
 
         Raises:
             FaultError: it can't be made.
@@ -45,7 +45,7 @@ class OnnxFiles:
         return place / name
 
     def key(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> str:
-        """What a subject's file depends on: its content, or what it is made from."""
+        """Return what a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
         from labgrade.subjects import onnx_export
@@ -65,7 +65,7 @@ class OnnxFiles:
 
 
 def external_data(file: Path) -> set[str]:
-    """The names under which an ONNX file keeps its tensors outside of itself."""
+    """Return the names of an ONNX file's external data."""
     import onnx
     from onnx.external_data_helper import uses_external_data
 

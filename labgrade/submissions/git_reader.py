@@ -60,7 +60,7 @@ def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
 
 
 def _head(git: Path, said: str) -> str | None:
-    """The commit that is checked out."""
+    """Return the commit that is checked out."""
     said = said.strip()
     if _ID.fullmatch(said):
         return said
@@ -76,7 +76,7 @@ def _head(git: Path, said: str) -> str | None:
 
 
 def _read(path: Path) -> str:
-    """A small file of a student's; "" where it is none. Follows no link."""
+    """Read a small file of a student's without following links, or ""."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
@@ -86,7 +86,7 @@ def _read(path: Path) -> str:
 
 
 def _git(arguments: list[str]) -> str:
-    """What git says; nothing where it fails or is not installed. The jail has the limits."""
+    """Return git's output, or "" if it fails or is not installed. The jail sets the limits."""
     try:
         done = subprocess.run(
             ["git", *arguments],

@@ -29,14 +29,14 @@ _SAID = {
 
 
 def waiting(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """What kept repositories from being taken in and a person can do something about: what, where, the remedy."""
+    """Yield what kept repositories from being taken in: the problem, where, and the remedy."""
     for state, (what, remedy) in _SAID.items():
         if state not in NOBODY_WAITS and (where := _where(found, state)):
             yield f"{'repository' if len(where) == 1 else 'repositories'} not collected: {what}", where, remedy
 
 
 def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """What else is to be known of a collection."""
+    """Yield other remarks on a collection."""
     for state in NOBODY_WAITS:
         if where := _where(found, state):
             yield f"{'repository' if len(where) == 1 else 'repositories'} without work: {_SAID[state][0]}", where, ""
@@ -60,7 +60,7 @@ def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]
 
 
 def _where(found: Collection, state: str) -> tuple[str, ...]:
-    """Who is in a state, by what is said of it."""
+    """Return the submissions in a state, by message."""
     names: dict[str, list[str]] = {}
     for name, entry in sorted(found.entries.items()):
         if entry["state"] == state:
