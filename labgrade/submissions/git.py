@@ -57,7 +57,7 @@ class RepositoryAround:
         return self._folders[entry.parent].get(entry.name)
 
     def _of_all(self, folder: Path) -> dict[str, datetime]:
-        """Return these dates for a folder's entries. The jail reads the repository, as it may hold students' commits."""
+        """Return these dates for a folder's entries, read in the jail: a repository may hold students' commits."""
         try:
             folder = folder.resolve()
             top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)

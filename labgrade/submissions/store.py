@@ -165,12 +165,12 @@ class Store:
         return ""
 
     def _too_many(self, kind: str) -> str:
-        """Return whether there are too many files; a few more of a rare kind, such as the code, may come in."""
+        """Say if there are too many files; a few more of a rare kind, such as the code, may come in."""
         most = MOST_FILES + (_OF_RARE if self._kinds[kind] < _RARE else 0)
         return f"{MOST_FILES:,} files are the most" if len(self.files) >= most else ""
 
     def _too_much_work(self) -> str:
-        """Return whether too much was read in all; removed content, as of nested archives, counts, too."""
+        """Say if too much was read in all; removed content, as of nested archives, counts, too."""
         most = 4 * ALL_BYTES
         return f"all that was unpacked is larger than {most >> 20} MiB" if self._written > most else ""
 
