@@ -99,7 +99,7 @@ def _kit(options: argparse.Namespace) -> int:
         student=variant_owner(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
-    said = variants.weak(found) if options.drawn_as else ""
+    said = variants.weak_key_warning(found) if options.drawn_as else ""
     for line in [*told, *([f"warning: {said}"] if said else [])]:
         print(line)  # noqa: T201
     return 0

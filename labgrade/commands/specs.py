@@ -360,9 +360,9 @@ def _warnings(tasks: list[Task], found: Course) -> list[str]:
     called = (finding for task in tasks for look in looks for finding in look(task))
     warnings = [f"{each.mark}: warning: {each.message}" for each in called]
     if any(task.variants for task in tasks):
-        from labgrade.judging.variants import lacking
+        from labgrade.judging.variants import missing_key_findings
 
-        warnings += [f"warning: {each}" for each in lacking(found, tasks)]
+        warnings += [f"warning: {each}" for each in missing_key_findings(found, tasks)]
     return warnings
 
 

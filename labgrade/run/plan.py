@@ -162,7 +162,7 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
             f"'{encodable(name)}', as --skip asks; what was graded before stands" for name in plan.offered.skipped
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
-        key = variants.lacking(plan.course, plan.tasks)
+        key = variants.missing_key_findings(plan.course, plan.tasks)
         doubts = (f"{points.ONLY_ONE}{each}" for each in plan.offered.doubts)
         there = _not_there(ledger, plan)
         rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *doubts, *there, *not_graded))))

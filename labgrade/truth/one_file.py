@@ -41,7 +41,7 @@ def measured(runner: Runner, entry: Entry, path: Path, parameters: Mapping[str, 
         file=entry.file,
         function=entry.name,
         artifact=path,
-        files_beside={**(files_beside(path) if path.suffix.lower() == ".onnx" else {}), **further},
+        beside={**(files_beside(path) if path.suffix.lower() == ".onnx" else {}), **further},
         parameters={**parameters, **{name: place for place, (name, _) in given.items()}},
         alone=not entry.imports("torchvision", read),
     )

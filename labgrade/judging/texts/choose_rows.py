@@ -81,7 +81,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     if 2 * len(there) < len(required) and not (dots and len(seen) > 1):
         return None
     slots = {column: _slot(column, of, used, expected) for column, of in columns.items()}
-    extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
+    extra = list(_unexpected_rows(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
     extra = _of_the_table(extra, used)
     ordered = sorted([*used, *extra], key=lambda each: each.line.number)
     rows = tuple(_row(each, columns, slots) for each in ordered)
@@ -321,7 +321,7 @@ def _row(record: _NamedValues, columns: Mapping[str, str], slots: Mapping[str, i
     return Row(name=record.name, cells=cells)
 
 
-def _strangers(
+def _unexpected_rows(
     lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_NamedValues]
 ) -> Iterator[_NamedValues]:
     """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""
