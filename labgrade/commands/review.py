@@ -120,9 +120,8 @@ def run(options: argparse.Namespace) -> int:
     named = (submission(found, name) for name in options.student)
     chosen = list({each.name: each for each in named}.values()) or list(found.staff.submissions)
     by = decider(options)
-    made = [
-        releases.make_release(each, by=by, reason=options.reason, hidden_too=options.reveal_hidden) for each in chosen
-    ]
+    hidden = options.reveal_hidden
+    made = [releases.make_release(each, by=by, reason=options.reason, hidden_too=hidden) for each in chosen]
     new = [each for each in made if releases.differs(each, found.releases.get(each.submission))]
     changing = [each for each in chosen if each.name in {one.submission for one in new}]
     if NOT_ENDED in found.machine.notes and not options.unfinished:
@@ -258,9 +257,8 @@ def _accept_suggestions(options: argparse.Namespace, found: Whole, waiting: list
         message = f"no suggestion is of '{options.accept}'; {there}"
         raise UsageError(message)
     by = decider(options)
-    decisions.add(
-        options.results, [(marking.accept_suggestion(each, by), found.decisions.last(each.place)) for each in chosen]
-    )
+    made = [(marking.accept_suggestion(each, by), found.decisions.last(each.place)) for each in chosen]
+    decisions.add(options.results, made)
     left = len(marking.waiting(read(options.results, options.roster).staff, options.task))
     print_lines(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
     for kind in marking.TO_LOOK_AT:

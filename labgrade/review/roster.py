@@ -236,9 +236,7 @@ def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
     heads = [head.strip() for head in next(_cells(reader, file), [])]
     top = Mark(file, 1, 1)
     labs = {head: match["lab"].strip() for head in heads if (match := _OF_LAB.fullmatch(head))}
-    found = [
-        SpecFinding(top, _unknown_column(head)) for head in heads if head not in _WORDS and head not in labs and head
-    ]
+    found = [SpecFinding(top, _unknown(head)) for head in heads if head not in _WORDS and head not in labs and head]
     found += [
         SpecFinding(top, f"two columns are called '{head}'") for head in {h for h in heads if h and heads.count(h) > 1}
     ]
@@ -275,7 +273,7 @@ def _delimiter(text: str) -> str:
     return max(",;\t", key=first.count)
 
 
-def _unknown_column(head: str) -> str:
+def _unknown(head: str) -> str:
     known = ", ".join(_WORDS)
     return f"there is no column '{head}' in a roster{did_you_mean(head, _WORDS) or f'; there is {known}'}"
 
@@ -291,7 +289,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
             continue
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
-            yield SpecFinding(row.place("id"), _duplicate_finding(who, earlier, row))
+            yield SpecFinding(row.place("id"), _duplicate(who, earlier, row))
         like = alike.setdefault(_confusable(who), row)
         if like is not earlier:
             said = (
@@ -304,7 +302,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         address = row.said.get("repository", NO_REPOSITORY)
         if address != NO_REPOSITORY and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
-    yield from _find_duplicates(rows)
+    yield from _duplicates(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
     for key, row in ids.items():
         if key in groups and key:
@@ -334,7 +332,7 @@ def _confusable(text: str) -> str:
     return folded(unicodedata.normalize("NFKC", seen.casefold()))
 
 
-def _duplicate_finding(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
+def _duplicate(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     groups = [each.said.get("group", "") for each in (earlier, row)]
     if groups[0] != groups[1]:
         one, other = (f"'{group}'" if group else "no group" for group in groups)
@@ -342,7 +340,7 @@ def _duplicate_finding(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     return f"'{who}' is already given on line {earlier.start.line}"
 
 
-def _find_duplicates(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
+def _duplicates(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
     """Find values that two students share though only one, or one group, may have them."""
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
