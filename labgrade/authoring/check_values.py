@@ -212,7 +212,7 @@ def _right_is_right(task: Task, check: Check, grader: Grader) -> Iterator[SpecFi
 _WRONG = (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
-def _same(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
+def _have_same_value(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
     """Return whether two sources have the same value; None if one is a slip that the subject does not allow."""
     try:
         return judging(expect(one), expect(other)).outcome is Outcome.CORRECT
@@ -228,14 +228,14 @@ def _coinciding_values(task: Task, check: Check, grader: Grader) -> Iterator[Spe
 
     def same(one: Source, other: Source) -> bool:
         """On all subjects on which both can be."""
-        found = [_same(one, other, *each) for each in means]
+        found = [_have_same_value(one, other, *each) for each in means]
         return any(found) and False not in found
 
     where = "in every case" if check.cases else "on the task's own subject"
     for known in (each for each in check.misconceptions if not each.known):  # a library's slip is left out there
         if same(known.source, check.expected):
             yield SpecFinding(known.mark or _start(task), f"this misconception gives the right value {where}")
-        if all(_same(known.source, known.source, *each) is None for each in means):
+        if all(_have_same_value(known.source, known.source, *each) is None for each in means):
             yield SpecFinding(known.mark or _start(task), f"this misconception has no value {where}")
         for other in (each for each in check.also_right if same(known.source, each.source)):
             message = f"this misconception gives {where} what line {other.mark.line if other.mark else '?'} calls right"

@@ -238,9 +238,9 @@ def _box(box: Box) -> str:
 
 def _quoted(*lines: str) -> str:
     """Quote lines as a graphviz string in which no backslash, quote or brace has a meaning."""
-    return '"' + r"\n".join(_one(line) for line in lines) + '"'
+    return '"' + r"\n".join(_quoted_line(line) for line in lines) + '"'
 
 
-def _one(line: str) -> str:
+def _quoted_line(line: str) -> str:
     line = " ".join(escaped(line).split())
     return for_graphviz(line if len(line) <= _LONGEST * 3 else f"{line[: _LONGEST * 3]}...")

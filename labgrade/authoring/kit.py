@@ -218,7 +218,7 @@ def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> list[Ent
     """Copy the course's own checkers and quantities that public checks use."""
     entries: list[Entry] = []
     for registry in (found.checkers, found.quantities, found.models):
-        names = {name.removesuffix(".onnx") for name in kit_values.named(shown, registry.kind)}
+        names = {name.removesuffix(".onnx") for name in kit_values.names_under(shown, registry.kind)}
         entries += [entry for name, entry in registry.entries.items() if name in names and found.is_own(entry.file)]
     for file, text in needed_source(entries).items():
         target = out / file.relative_to(found.root)

@@ -74,7 +74,7 @@ def with_literal_values(
 
 def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> str:
     """Return why a check needs the course's code, as a word, or ""."""
-    if not own & set(named(data, "quantity")):
+    if not own & set(names_under(data, "quantity")):
         return ""
     if check.cases or check.counterexample:
         return "cases" if check.cases else "counterexample"
@@ -90,10 +90,10 @@ def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], comp
     """Replace the course's own quantities in a check by values; None if the right value is no plain data."""
     found = copy.deepcopy(data)
     subject = task.subject
-    if not own & set(named(data, "quantity")) or subject is None:
+    if not own & set(names_under(data, "quantity")) or subject is None:
         return found
     if _is_own(check.expected, own):
-        value = _written(compute(check.expected, subject))
+        value = _tensors_as_lists(compute(check.expected, subject))
         if not _is_plain(value) or _count(value) > _MOST_NUMBERS:
             return None
         found["expected"] = {"literal": value}
@@ -116,7 +116,7 @@ def _alternative(
     if not _is_own(source, own):
         return row
     try:
-        value = _written(compute(source, subject))
+        value = _tensors_as_lists(compute(source, subject))
     except FaultError:
         return None
     return {**row, "value": {"literal": value}} if _is_plain(value) and _count(value) <= _MOST_NUMBERS else None
@@ -126,10 +126,10 @@ def _is_own(source: Source | None, own: set[str]) -> TypeGuard[QuantityCall]:
     return isinstance(source, QuantityCall) and source.quantity in own
 
 
-def _written(value: object) -> object:
+def _tensors_as_lists(value: object) -> object:
     """Convert a value's tensors to lists of numbers."""
     if isinstance(value, dict):
-        return {key: _written(each) for key, each in value.items()}
+        return {key: _tensors_as_lists(each) for key, each in value.items()}
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -149,13 +149,13 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def named(value: Any, key: str) -> Iterator[str]:
+def names_under(value: Any, key: str) -> Iterator[str]:
     """Yield every name under `key`: a text, or the only key of a mapping."""
     if isinstance(value, dict):
         if key in value:
             yield value[key] if isinstance(value[key], str) else next(iter(value[key]))
         for item in value.values():
-            yield from named(item, key)
+            yield from names_under(item, key)
     elif isinstance(value, list):
         for item in value:
-            yield from named(item, key)
+            yield from names_under(item, key)

@@ -35,7 +35,7 @@ def _reduced(file: Path, names: set[str]) -> str:
     """Reduce a file's source to what `names` reach."""
     tree = _parse(file)
     found = reachable_names(tree, names)
-    body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
+    body = [kept for node in tree.body if (kept := _kept_statement(node, found)) is not None]
     return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
 
 
@@ -78,7 +78,7 @@ def _parse(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
-def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
+def _kept_statement(node: ast.stmt, names: set[str]) -> ast.stmt | None:
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
     if isinstance(node, IMPORTS):
@@ -91,7 +91,7 @@ def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
     if is_text(node):
         return None
     if isinstance(node, ast.If) and is_idle(node):
-        inside = [kept for inner in node.body if (kept := _kept(inner, names)) is not None]
+        inside = [kept for inner in node.body if (kept := _kept_statement(inner, names)) is not None]
         return ast.If(test=node.test, body=inside, orelse=[]) if inside else None
     return node if runs(node) or names & binds(node) else None
 
@@ -101,7 +101,7 @@ def _attributes(tree: ast.Module, names: set[str], module: str) -> set[str]:
     return {
         each.attr
         for node in tree.body
-        if _kept(node, names) is not None
+        if _kept_statement(node, names) is not None
         for each in ast.walk(node)
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == module
     }

@@ -213,12 +213,12 @@ def _evidence(history: History, commit: str, limit: datetime | None) -> str:
     first = history.seen[number]
     before = history.before(number)
     if first.pushed:
-        return f"the push of {shown(first.ended)}, as the server recorded it"
+        return f"the push of {stamp(first.ended)}, as the server recorded it"
     if limit is not None and first.ended <= limit:
-        return f"the fetch of {shown(first.ended)}, which found it there"
+        return f"the fetch of {stamp(first.ended)}, which found it there"
     if limit is not None and before is not None and before.began > limit:
-        return f"the {_kind(before)} of {shown(before.began)}, in which it was not there yet"
-    return f"its committer date, which the student's machine wrote; first seen in the fetch of {shown(first.ended)}"
+        return f"the {_kind(before)} of {stamp(before.began)}, in which it was not there yet"
+    return f"its committer date, which the student's machine wrote; first seen in the fetch of {stamp(first.ended)}"
 
 
 def _rewritten(history: History) -> Iterator[str]:
@@ -227,11 +227,11 @@ def _rewritten(history: History) -> Iterator[str]:
     for before, after in pairwise(there):
         if before.tip != after.tip and before.tip is not None and not history.within(before.tip, after.tip):
             yield (
-                f"the branch was rewritten (force-push) between {shown(before.ended)} and {shown(after.ended)}; "
+                f"the branch was rewritten (force-push) between {stamp(before.ended)} and {stamp(after.ended)}; "
                 f"{before.tip[:_SHORT]}, which it was before, is in the mirror"
             )
     if history.seen and history.seen[-1].tip is None and not history.seen[-1].unread and there:
-        yield f"the branch is there no more since {shown(history.seen[-1].ended)}; what it was is in the mirror"
+        yield f"the branch is there no more since {stamp(history.seen[-1].ended)}; what it was is in the mirror"
 
 
 def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
@@ -245,19 +245,19 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
         first = history.seen[arrival.fetch]
         before = history.before(arrival.fetch)
         why = (
-            f"was pushed at {shown(first.ended)}, as the server recorded it"
+            f"was pushed at {stamp(first.ended)}, as the server recorded it"
             if first.pushed
-            else f"was not there in the {_kind(before)} of {shown(before.began)}"
+            else f"was not there in the {_kind(before)} of {stamp(before.began)}"
             if before is not None and before.began > limit
             else "builds on a commit of a later date"
         )
-        claims = shown(history.graph[name].claimed.astimezone(due.tzinfo))
+        claims = stamp(history.graph[name].claimed.astimezone(due.tzinfo))
         yield f"{name[:_SHORT]} claims to be of {claims} and {why}: late"
     if len(found) > _MOST_NAMED:
         yield f"and {len(found) - _MOST_NAMED:,} more commits claim to be earlier than they can be"
     for name, arrival in history.arrived.items():
         if history.graph[name].claimed > history.seen[arrival.fetch].ended + _CLOCK:
-            yield f"{name[:_SHORT]} claims to be of {shown(history.graph[name].claimed)}, which was yet to come"
+            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which was yet to come"
             return
 
 
@@ -268,13 +268,13 @@ def _after(history: History, commit: str, last: str) -> Iterator[str]:
     later = reachable(last, history.graph) - reachable(commit, history.graph)
     if later:
         said = "1 later commit does" if len(later) == 1 else f"{len(later):,} later commits do"
-        yield f"{said} not count; the last is {last[:_SHORT]} of {shown(history.at(last))}"
+        yield f"{said} not count; the last is {last[:_SHORT]} of {stamp(history.at(last))}"
 
 
 def _kind(seen: Sighting) -> str:
     return "push" if seen.began == seen.ended else "fetch"
 
 
-def shown(moment: datetime) -> str:
+def stamp(moment: datetime) -> str:
     """Format a moment to the second."""
     return (moment if moment.tzinfo else moment.astimezone(UTC)).isoformat(sep=" ", timespec="seconds")

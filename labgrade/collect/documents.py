@@ -118,7 +118,9 @@ def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)
-    timer = threading.Timer(_left(until), _shut_down, [plain])  # also where every byte comes in time, one by one
+    timer = threading.Timer(
+        _seconds_left(until), _shut_down, [plain]
+    )  # also where every byte comes in time, one by one
     timer.daemon = True
     timer.start()
     connection = http.client.HTTPConnection(host, port)
@@ -169,8 +171,8 @@ def _connected(addresses: Sequence[str], port: int, until: float) -> socket.sock
     """Connect to the first address that answers."""
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
-            return socket.create_connection((address, port), timeout=_left(until))
-    return socket.create_connection((addresses[-1], port), timeout=_left(until))
+            return socket.create_connection((address, port), timeout=_seconds_left(until))
+    return socket.create_connection((addresses[-1], port), timeout=_seconds_left(until))
 
 
 def _addresses(host: str, port: int, rules: Rules) -> list[str]:
@@ -198,7 +200,7 @@ def _is_public(address: str) -> bool:
     return number.is_global and not number.is_multicast
 
 
-def _left(until: float) -> float:
+def _seconds_left(until: float) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError

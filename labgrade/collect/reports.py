@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from labgrade.collect import documents
-from labgrade.collect.counting import shown
+from labgrade.collect.counting import stamp
 from labgrade.collect.documents import NoDocumentError, Rules
 from labgrade.review.late import due_for
 from labgrade.spec import lab as late_rules
@@ -41,7 +41,7 @@ def with_document(asked: CollectRequest, entry: Entry, folder: Path) -> Entry:
     if others := sorted({each.document for each in asked.repository.owners} - {link, ""}):
         found["document"]["others"] = f"the report at {link} was taken; the roster names another, {', '.join(others)}"
     if chosen is not None and limit is not None and (at := datetime.fromisoformat(chosen["at"])) > limit + _SOON:
-        found["document"]["late"] = f"the report was first downloaded at {shown(at)}, after the deadline"
+        found["document"]["late"] = f"the report was first downloaded at {stamp(at)}, after the deadline"
     return found
 
 
@@ -54,7 +54,7 @@ def _entry_of_report(entry: Entry, at: datetime, limit: datetime | None) -> Entr
         "state": TAKEN,
         "said": "",
         "handed_in": moment.isoformat() if known else None,
-        "by": f"the download of its report at {shown(at)}" if known else "",
+        "by": f"the download of its report at {stamp(at)}" if known else "",
         "days_late": 0,
         "left_out": [],
         "staff": [],

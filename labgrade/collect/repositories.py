@@ -58,7 +58,7 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
         try:
             address = _address(student, lab, rules)
         except NoAddressError as error:
-            found.append(_one(roster, "", [student], str(error)))
+            found.append(_repository(roster, "", [student], str(error)))
             continue
         if address:
             owners.setdefault(address, []).append(student)
@@ -69,8 +69,8 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
         if len(theirs) == 1 and not _shared(own, ""):
             theirs[0].extend(own)  # what their group hands in
         else:
-            found.append(_one(roster, "", own, _shared(own, "the link of its report")))
-    found += [_one(roster, address, own, _shared(own, "its address")) for address, own in owners.items()]
+            found.append(_repository(roster, "", own, _shared(own, "the link of its report")))
+    found += [_repository(roster, address, own, _shared(own, "its address")) for address, own in owners.items()]
     taken: dict[str, Repository] = {}
     for each in found:
         if taken.setdefault(each.name.casefold(), each) is not each:
@@ -100,7 +100,7 @@ def _shared(owners: list[Student], what: str) -> str:
     return f"{what} is that of {called}, too, who are not in the same group" if len(groups) > 1 else ""
 
 
-def _one(roster: Roster, address: str, owners: list[Student], problem: str) -> Repository:
+def _repository(roster: Roster, address: str, owners: list[Student], problem: str) -> Repository:
     first = owners[0]
     name = first.submission or (first.group if len(owners) > 1 and not problem else first.id)
     unfit = names.split(name) != (name,) or name.startswith(".")

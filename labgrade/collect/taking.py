@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.collect import counting, pushes
 from labgrade.collect.counting import History
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.late import due_for
 from labgrade.submissions.collected import TAKEN
 from labgrade.submissions.git_run import CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, UNREACHABLE, GitError
@@ -118,10 +118,10 @@ def _decided(asked: CollectRequest) -> Entry:
         if folder and graph and not trees:
             return untaken(asked.repository, "no folder", f"there is no folder '{folder}' in it")
         return untaken(asked.repository, "untouched", "there is nothing but what students were given")
-    return _taken(asked, counts, odd)
+    return _entry_of_commit(asked, counts, odd)
 
 
-def _taken(asked: CollectRequest, counts: CountedCommit, odd: Sequence[str]) -> Entry:
+def _entry_of_commit(asked: CollectRequest, counts: CountedCommit, odd: Sequence[str]) -> Entry:
     mirror = asked.mirror
     mirror.check(counts.commit, asked.folder)
     found = untaken(asked.repository, TAKEN, "")
@@ -151,19 +151,19 @@ def _branches(asked: CollectRequest) -> Iterator[str]:
         if own and mirror.ahead(last.branches[name], [last.branches[own], *asked.given.tips])
     ]
     if others:
-        yield f"other branches hold commits that do not count: {named(others)}"
+        yield f"other branches hold commits that do not count: {listed_names(others)}"
 
 
 def _from_the_forge(asked: CollectRequest) -> Iterator[str]:
     """Say what only the server's API tells: vanished pushes, and other students with access."""
     lost = [push for push in asked.mirror.pushes if push.after in asked.mirror.gone]
     if lost:
-        at = counting.shown(lost[-1].at)
+        at = counting.stamp(lost[-1].at)
         yield f"the server recorded a push of {lost[-1].after[:10]} at {at}, which it does not give out any more"
     own = {each.id for each in asked.repository.group}
     others = sorted({asked.people[login] for login in asked.mirror.members if login in asked.people} - own)
     if others:
-        yield f"others of the roster can read it: {named(others)}"
+        yield f"others of the roster can read it: {listed_names(others)}"
 
 
 def _in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:

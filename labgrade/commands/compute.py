@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     with _value_source(found, entry, subject) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            return _plain(ask(parameters))
+            return _tensors_as_shapes(ask(parameters))
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
@@ -280,10 +280,10 @@ def shape_of(text: str) -> tuple[int, ...]:
     return shape
 
 
-def _plain(value: object) -> object:
+def _tensors_as_shapes(value: object) -> object:
     """Replace tensors by their shapes: nobody reads a million values."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _tensors_as_shapes(item) for key, item in value.items()}
     shape = getattr(value, "shape", None)
     return value if shape is None else {"shape": list(shape), "dtype": str(getattr(value, "dtype", ""))}
 

@@ -145,7 +145,7 @@ def _library(name: str) -> MachineCheck:
         wanted = _wanted(name)
     except importlib.metadata.PackageNotFoundError:
         return MachineCheck(what=name, good=False, found="not installed", remedy=remedy)
-    if wanted and _parts(version) < _parts(wanted):
+    if wanted and _version_numbers(version) < _version_numbers(wanted):
         return MachineCheck(what=name, good=False, found=f"{version} is older than {wanted}", remedy=remedy)
     return MachineCheck(what=name, good=True, found=version)
 
@@ -166,7 +166,7 @@ def _required() -> Sequence[str]:
     return ()
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.partition("+")[0].split(".")[:3] if part.isdigit())
 
 

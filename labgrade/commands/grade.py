@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.authoring.new_course import keep_schemas
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.files import downloaded_weights
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
@@ -206,7 +206,7 @@ def _print_outcome(came: list[Finished], wanted: Plans, report: Report, page: Pa
     _print_changes([change for each in came for change in each.changes], page)
     _print_held(came[-1].held, results, page)
     if wanted.gone:
-        message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
+        message = f"{listed_names(list(wanted.gone))}: where they were taken from, they are no more"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
     broken = [finding for each in came for finding in each.broken]
     if broken:

@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
             elif not options.json:
                 _print_trial(trial, folder, matrix=options.matrix)
     if options.json:
-        print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
+        print(json.dumps([_as_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
     return WEAK if any(trial.weak for trial in done) else OK
 
 
@@ -288,7 +288,7 @@ def _short(says: str) -> str:
     return f"{said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}"
 
 
-def _plain(trial: TaskTrial) -> dict[str, Any]:
+def _as_plain(trial: TaskTrial) -> dict[str, Any]:
     return {
         "task": trial.task.id,
         "exemplar": trial.exemplar,

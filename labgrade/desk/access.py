@@ -90,7 +90,7 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        if not _same(headers.get("host", ""), self._host):  # the reply doesn't say it, either
+        if not _equal_secrets(headers.get("host", ""), self._host):  # the reply doesn't say it, either
             return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
@@ -98,9 +98,9 @@ class Door:
         own = headers.get("origin", "") == f"http://{self._host}" and site in {"none", "same-origin"}
         if method == "POST" and not own:
             return _refusal("This came from another page than the desk's own; nothing was saved.")
-        known = _same(self._of_cookie(headers), self._keys.session)
+        known = _equal_secrets(self._of_cookie(headers), self._keys.session)
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])[0]
-        if method == "GET" and scope["path"] == "/" and _same(given, self._keys.link):
+        if method == "GET" and scope["path"] == "/" and _equal_secrets(given, self._keys.link):
             return self._by_link(known=known)
         return None if known else _refusal(_CLOSED)
 
@@ -125,7 +125,7 @@ def _refusal(message: str) -> Response:
     return PlainTextResponse(message, status_code=403)
 
 
-def _same(one: str, other: str) -> bool:
+def _equal_secrets(one: str, other: str) -> bool:
     """Compare two secrets in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
@@ -183,7 +183,7 @@ async def sent(request: Request, key: str) -> Mapping[str, list[str]]:
             message = "That is more than a form of the desk holds"
             raise RefusedFormError(message, 413)
     found = _parsed(body)
-    if not _same(found.get("key", [""])[0], key):
+    if not _equal_secrets(found.get("key", [""])[0], key):
         message = "This page is of a desk that was closed since, or of none: open it by its new link"
         raise RefusedFormError(message, 403)
     return _as_known(found, request.url.path)
@@ -224,7 +224,7 @@ def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[st
 # ---- what stands in a field ------------------------------------------------------------------------------------
 
 
-def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
+def parse_fields(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
     """The values of a JSON object with just these names: texts, lists of texts (`tuple`), or of numbers (`list`).
 
     Raises:

@@ -165,7 +165,7 @@ class _Forms:
     def _reword(self, sent: Mapping[str, list[str]]) -> Response:
         query = {name: values[0] for name, values in sent.items()}
         question = question_of(query)
-        row = access.plain(query["row"], {"old": str, "numbers": list})
+        row = access.parse_fields(query["row"], {"old": str, "numbers": list})
         try:
             self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:

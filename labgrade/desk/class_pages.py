@@ -70,7 +70,7 @@ class ClassPages:
         values = [each for each in figures.same_values(whole.shown) if {*names} <= {*each.names}]
         shown = [
             [
-                {"name": name, "path": code.path, "parts": list(_parts(code, lines))}
+                {"name": name, "path": code.path, "parts": list(_marked_lines(code, lines))}
                 for name, code, lines in zip(names, each.files, each.lines, strict=True)
             ]
             for each in pair.pairs
@@ -118,7 +118,7 @@ def _link(path: str, **query: str) -> str:
     return f"{path}?{urlencode(query)}"
 
 
-def _parts(code: CodeFile, common: frozenset[int]) -> Iterator[tuple[str, str]]:
+def _marked_lines(code: CodeFile, common: frozenset[int]) -> Iterator[tuple[str, str]]:
     """Yield a file's lines with `same`, "", or `gap` where lines are left out before one."""
     lines = code.text.splitlines()
     shown = {line for at in common for line in range(at - _BESIDE, at + _BESIDE + 1) if 0 < line <= len(lines)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped
-from labgrade.desk.access import RefusedFormError, plain
+from labgrade.desk.access import RefusedFormError, parse_fields
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, in_words, points
@@ -55,7 +55,7 @@ class FormMarks:
         Raises:
             RefusedFormError: it is something else.
         """
-        found = plain(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
+        found = parse_fields(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
         who, seen, given_points, question = (tuple(found[name]) for name in ("who", "seen", "points", "question"))
         if len(question) != len(fields(QuestionId)):
             message = "This row is of no question"

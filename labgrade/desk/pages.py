@@ -91,7 +91,7 @@ class Pages:
             group.answers,
             typed,
             problem=problem,
-            given=_given(ruling, group.first),
+            given=_given_shares(ruling, group.first),
             suggestion=suggested,
             wordless=queue.nothing_written(group, now) is not None,
             beside=queue.nearest_difference(question, group, now) if suggested is None else "",
@@ -336,6 +336,6 @@ def _comment(typed: FormMarks | None, ruling: Ruling | None) -> str:
     return ruling.reason if ruling is not None else ""
 
 
-def _given(ruling: Ruling | None, answer: ToDecide) -> Sequence[Fraction] | None:
+def _given_shares(ruling: Ruling | None, answer: ToDecide) -> Sequence[Fraction] | None:
     """Return a decision's share of each rubric line; None where nothing is decided."""
     return queue.shares_of(ruling, answer) if ruling is not None else None

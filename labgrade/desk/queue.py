@@ -97,7 +97,7 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
         equal[_group_key(each)].append(each)
     groups = list(equal.values())
-    said = [wording(_said(own[0])) for own in groups]
+    said = [wording(_answer_words(own[0])) for own in groups]
     clusters = _clusters(said)
     sizes = Counter(number for number, own in zip(clusters, groups, strict=True) for _ in own)
     made = [
@@ -116,7 +116,7 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
 
 def _group_key(each: ToDecide) -> str:
     """Return the key under which answers say the same; pictures and files can't be compared."""
-    said, graded, verdict = _said(each), each.graded, each.graded.verdict
+    said, graded, verdict = _answer_words(each), each.graded, each.graded.verdict
     own = verdict.suggestion
     alone = not said.strip() or PICTURE.search(said) is not None or graded.to_mark is None
     parts = (
@@ -130,7 +130,7 @@ def _group_key(each: ToDecide) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _said(each: ToDecide) -> str:
+def _answer_words(each: ToDecide) -> str:
     """Return the words of an answer, without their place in the report."""
     text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
     return "\n".join(part for _, _, part in split(text))

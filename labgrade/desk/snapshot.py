@@ -96,8 +96,8 @@ class LiveResults:
         now = self._now
         if now is None or due or verdicts != self._verdicts:
             now = self._start(results.read(self.folder, self._roster), verdicts)
-        elif last != _last(now.decisions):
-            now = self._decide(now, decisions.since(self.folder, _last(now.decisions)))
+        elif last != _last_number(now.decisions):
+            now = self._decide(now, decisions.since(self.folder, _last_number(now.decisions)))
         recent = max(changed for changed, _, _ in files) > time.time_ns() - _TICK_NS
         self._files = () if running or recent else files
         self._now = now
@@ -182,5 +182,5 @@ def _decided(submissions: Iterable[SubmissionReport]) -> Iterable[ToDecide]:
                     yield marking.ToDecide(place=place, title=task.title, graded=own, rubric=marking.rubric(own))
 
 
-def _last(known: Decisions) -> int:
+def _last_number(known: Decisions) -> int:
     return max((known.last(place) for place in known.places), default=0)

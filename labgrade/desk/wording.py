@@ -238,7 +238,7 @@ def difference(one: Wording, other: Wording) -> Difference:
     there = [other.words[a:b] for kind, _, _, a, b in steps if kind != "equal" and b > a]
     changed = [word for part in (*here, *there) for word in part]
     most = max(sum(map(len, here)), sum(map(len, there)))
-    said = f"only here: {_shown(here)}; only there: {_shown(there)}" if changed else "the words are the same"
+    said = f"only here: {_joined(here)}; only there: {_joined(there)}" if changed else "the words are the same"
     beside = one.data != other.data
     return Difference(
         shown=said + ("; tables, code or rows of numbers beside them differ" if beside else ""),
@@ -269,7 +269,7 @@ def _steps(one: tuple[str, ...], other: tuple[str, ...]) -> Sequence[tuple[str, 
     return SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
 
 
-def _shown(parts: Sequence[Sequence[str]]) -> str:
+def _joined(parts: Sequence[Sequence[str]]) -> str:
     """Join the words in order, with dots for those that both have."""
     left, shown = _MOST_SHOWN, []
     for part in parts:

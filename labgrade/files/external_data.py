@@ -22,7 +22,7 @@ _ENTRY = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])"
 def files_beside(path: Path) -> dict[str, Path]:
     """Return the files that are or look like a model's external data, by their places in its folder; no links."""
     found = {file.name: file for file in sorted(path.parent.iterdir())[:_MOST_BESIDE] if file.suffix in _BESIDE}
-    found |= {name: path.parent / name for name in _named(path)}
+    found |= {name: path.parent / name for name in _named_files(path)}
     folder = path.parent.resolve()
     return {
         name: file
@@ -31,7 +31,7 @@ def files_beside(path: Path) -> dict[str, Path]:
     }
 
 
-def _named(path: Path) -> list[str]:
+def _named_files(path: Path) -> list[str]:
     """Return the places that an ONNX file names for external data, without parsing the file."""
     if not path.is_file() or not path.stat().st_size:
         return []

@@ -37,7 +37,7 @@ def to_mark(found: Answered, passages: Callable[[], Iterable[str]]) -> MarkingTe
         return None
     text = (found.written or _answer_as_text(found)) if isinstance(found, Answer) else ""
     text = text or "\n\n".join(passages())
-    return MarkingText(text=encodable(_cut(text)))
+    return MarkingText(text=encodable(_shortened(text)))
 
 
 def with_rubric(shown: MarkingText | None, check: Check) -> MarkingText | None:
@@ -87,7 +87,7 @@ def _answer_as_text(found: Answer) -> str:
     return str(value) if isinstance(value, str | Number | tuple) else ""
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST:,} more characters)"
 
 

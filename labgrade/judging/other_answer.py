@@ -70,7 +70,7 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
     if isinstance(answered, NoAnswer):
         reason = f"it is compared with your '{source.answer}': {answered.verdict.reason or 'which is not there'}"
         raise UnfitError(replace(answered.verdict, reason=reason))
-    value = _taken(source, answered.value) if source.take else answered.value
+    value = _derived_value(source, answered.value) if source.take else answered.value
     try:
         if isinstance(value, str | Number | tuple) and isinstance(kind, str) and kind in SCALAR_KINDS:
             return as_scalar(value.text or str(value) if kind == "text" and isinstance(value, Number) else value, kind)
@@ -88,12 +88,12 @@ def with_row_name(source: AnswerValue, answered: Answered, value: Value) -> Valu
     if not isinstance(value, str) or isinstance(answered, NoAnswer):
         return value
     wanted = " ".join(value.split()).casefold()
-    names = {_named(source, row) for row, _ in _rows(source, answered.value)}
+    names = {_row_label(source, row) for row, _ in _rows(source, answered.value)}
     meant = [each for each in names if isinstance(each, str) and " ".join(each.split()).casefold() == wanted]
     return meant[0] if len(meant) == 1 else value
 
 
-def _taken(source: AnswerValue, value: Value) -> Scalar:
+def _derived_value(source: AnswerValue, value: Value) -> Scalar:
     """Compute a value from a table's rows or a histogram's counts."""
     rows = _rows(source, value)
     if not rows:
@@ -104,7 +104,7 @@ def _taken(source: AnswerValue, value: Value) -> Scalar:
         return TOTALS[source.take]([number for _, number in rows])
     groups: dict[object, tuple[Scalar, list[Number]]] = {}
     for row, number in rows:
-        own = _named(source, row)
+        own = _row_label(source, row)
         groups.setdefault(own.value if isinstance(own, Number) else own, (own, []))[1].append(number)
     means = {key: _added(numbers, len(numbers)).value for key, (_, numbers) in groups.items()}
     best = [key for key, mean in means.items() if mean == BEST[source.take](means.values())]
@@ -137,7 +137,7 @@ def _rows(source: AnswerValue, value: Value) -> list[tuple[Row, Number]]:
     return [(Row(name=name, cells={}), count) for name, count in counts.items() if isinstance(count, Number)]
 
 
-def _named(source: AnswerValue, row: Row) -> Scalar:
+def _row_label(source: AnswerValue, row: Row) -> Scalar:
     cell = row.cells.get(source.by)
     return row.name if cell is None else cell
 

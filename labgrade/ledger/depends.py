@@ -253,7 +253,7 @@ class VerdictParts:
         for path in sorted(entry.sources(self._read)):
             if path not in self._files:
                 self._files[path] = digest(path)
-                self._imports[path] = set(_named(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
+                self._imports[path] = set(_imported_names(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
             names |= self._imports[path]
             yield path.relative_to(base).as_posix(), self._files[path]
         for path in entry.data(self._read):
@@ -309,7 +309,7 @@ def imports(submission: Submission) -> dict[str, str]:
     programs = [submission.folder / path for path in submission.files if path.endswith(".py")]
     if sum(map(_size, programs)) > _SOURCE_BYTES or any(path.endswith(".ipynb") for path in submission.files):
         return _installed()
-    named = {name for program in programs for name in _named(program)}
+    named = {name for program in programs for name in _imported_names(program)}
     wanted = sorted(named - own - sys.stdlib_module_names)
     return {name: _present(name) for name in wanted} if len(wanted) <= _MOST_IMPORTS else _installed()
 
@@ -321,7 +321,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _named(path: Path) -> Iterator[str]:
+def _imported_names(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             source = file.read(_SOURCE_BYTES)

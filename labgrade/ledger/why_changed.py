@@ -65,7 +65,7 @@ def _version(version: str | None) -> str:
 def _word_difference(key: str, before: Any, after: Any, item: Item | None) -> str:
     """Describe a changed word of the spec, with its line today."""
     place = _line(key, item)
-    old, new = _shown(before), _shown(after)
+    old, new = _value_in_words(before), _value_in_words(after)
     values = f" from {old} to {new}" if len(old) + len(new) <= 2 * _LONGEST else ""
     return f"'{key}' in the spec{f' ({place})' if place else ''} changed{values}"
 
@@ -80,9 +80,9 @@ def _line(key: str, item: Item | None) -> str:
     return f"{mark.file}:{mark.line}" if mark is not None else ""
 
 
-def _shown(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"is", "value"}:
-        return _shown(value["value"])
+        return _value_in_words(value["value"])
     if isinstance(value, dict) and "quantity" in value:
         given = ", ".join(f"{key}={each}" for key, each in value.get("parameters", {}).items())
         return f"{value['quantity']}({given})" if given else str(value["quantity"])

@@ -67,7 +67,7 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
     if not rows:
         message = f"{name}: there is nothing in it"
         raise UsageError(message)
-    heads = [_plain(text[start:end]).strip() for start, end in rows[0]]
+    heads = [_unquoted(text[start:end]).strip() for start, end in rows[0]]
     place = _column(heads, column, name)
     known = _rows_by_name(text, rows[1:], heads, name)
     people = list(_students(report))
@@ -129,7 +129,7 @@ def _rows_by_name(
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, row in enumerate(rows):
         for places in columns:
-            cells = [_folded(_plain(text[slice(*row[place])])) for place in places if place < len(row)]
+            cells = [_folded(_unquoted(text[slice(*row[place])])) for place in places if place < len(row)]
             for key in _names(" ".join(cells), folded[places[0]]):
                 found[key].add(number)
     return {key: frozenset(places) for key, places in found.items()}
@@ -202,7 +202,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[tuple[int, int]]]:
         at = end + (2 if text[end : end + 2] == "\r\n" else 1)
 
 
-def _plain(cell: str) -> str:
+def _unquoted(cell: str) -> str:
     """A cell without its quotes."""
     bare = cell.strip()
     return bare[1:-1].replace('""', '"') if len(bare) > 1 and bare[0] == bare[-1] == '"' else cell

@@ -207,7 +207,7 @@ def _in_a_line(page: Page, cause: Cause) -> None:
     kind = " (bonus)" if check.bonus else ""
     reason = summary.first_line(check.verdict)[0]
     gutter = "" if is_own(reason) else page.gutter
-    _clipped_line(page, terminal.mark(page, check), f"{_named(cause)}{kind}: {gutter}{reason}", right)
+    _clipped_line(page, terminal.mark(page, check), f"{_places_of(cause)}{kind}: {gutter}{reason}", right)
 
 
 def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> None:
@@ -248,12 +248,12 @@ def _first_step(submission: SubmissionReport, found: Sequence[Cause], total: Tot
     """What to mend first, as it stands at the top; else what to hand in, else a bonus that is wrong."""
     cause = next((each for each in found if each.points and each.outcome is not Outcome.FAULT), None)
     if cause is not None:
-        return f"{_named(cause)}, worth {_points(cause.points, 'more ')}"
+        return f"{_places_of(cause)}, worth {_points(cause.points, 'more ')}"
     done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
     return terminal.first_step(submission) or done
 
 
-def _named(cause: Cause) -> str:
+def _places_of(cause: Cause) -> str:
     """The tasks in which a cause shows; the checks, where it is one task."""
     if len(cause.tasks) > 1:
         return ", ".join(each.id for each in cause.tasks)
@@ -275,14 +275,14 @@ def _right(page: Page, task: TaskReport) -> None:
     whole = len(good) + len(missed) == len(task.checks)
     got, worth = (totals(good).earned, totals(good).points)
     names = "" if whole else f"  {', '.join(check.id for check in terminal.merged_cases(good))}"
-    right = f"{summary.points(got)} / {summary.points(worth)}{_more([task])}"
+    right = f"{summary.points(got)} / {summary.points(worth)}{_not_shown_points([task])}"
     text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
     symbol, plain, style = LOOKS[Outcome.CORRECT]
     mark = (f"  {symbol if page.can_show(symbol) else plain} ", style)
     _clipped_line(page, mark, text, right)
 
 
-def _more(tasks: Sequence[TaskReport]) -> str:
+def _not_shown_points(tasks: Sequence[TaskReport]) -> str:
     """What cases are worth that are not shown, behind the points."""
     worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))
     return f"  +{summary.points(worth)}" if worth else ""
@@ -305,7 +305,7 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
     for name, tasks in parts.items():
         said, points = _missing_in_words(tasks)
         whole = [task for task, _ in tasks if missing_task(task) is not None]
-        right = f"0 / {summary.points(points)}{_more(whole)}"
+        right = f"0 / {summary.points(points)}{_not_shown_points(whole)}"
         _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", right)
     return next(iter(parts), "")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.points import earned
 from labgrade.core.results import Decision
 from labgrade.judging.by_hand import is_of_text
-from labgrade.judging.needs import AGAIN, named, resolve
+from labgrade.judging.needs import AGAIN, quoted_names, resolve
 from labgrade.reports.summary import full_reason, hint
 from labgrade.review.decisions import Place, in_words, points
 from labgrade.verdict import PENDING, Outcome, Verdict, without_value
@@ -125,7 +125,7 @@ def _after_needs(graded: Graded, gate: NeedsGate, of_next_run: NeedsGate) -> Gra
     if own is not None:
         return replace(_now(graded, first or own), once_met=own if first is not None else None)
     if first is None:
-        again = f"was skipped, and what was decided about {named(graded.needs)} changed since"
+        again = f"was skipped, and what was decided about {quoted_names(graded.needs)} changed since"
         first = without_value(Outcome.MANUAL, f"{again}: it is graded by the next run")
     return _now(graded, replace(first, facts={NEXT: "labgrade mark" if of_next_run.failed else RUN}))
 

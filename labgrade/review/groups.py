@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.did_you_mean import did_you_mean
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.late import lateness
 from labgrade.review.roster import folded
 from labgrade.submissions.handed_in_at import A_WHILE
@@ -39,7 +39,7 @@ class Owners:
         self._indexes: tuple[dict[str, list[Student]], ...] = ({}, {}, {})
         for student in roster.students:
             for index, keys in zip(
-                self._indexes, (_roster_name(student), _known_as(student), _named(student)), strict=True
+                self._indexes, (_roster_name(student), _known_as(student), _name_forms(student)), strict=True
             ):
                 for key in keys - {""}:
                     index.setdefault(key, []).append(student)
@@ -86,7 +86,7 @@ def _known_as(student: Student) -> set[str]:
     return {folded(each) for each in (student.id, student.group, student.email, student.email.partition("@")[0])}
 
 
-def _named(student: Student) -> set[str]:
+def _name_forms(student: Student) -> set[str]:
     """Return a student's name as written, and as Canvas writes it: `leeanna` for Anna Lee."""
     words = student.name.replace(",", " ").split()
     turned = {"".join(words[place:] + words[:place]) for place in range(len(words))}
@@ -120,7 +120,7 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
         called = tuple(student.name for student in owners[each.name])
         by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids, called=called))
     counted = tuple(
-        _counted(_with_roster_moments(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
+        _choose_hand_in(_with_roster_moments(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
         if owners[own[0].name]
         else own[0]
         for own in by_owner.values()
@@ -159,7 +159,7 @@ def _is_in_future(student: Student) -> bool:
     return student.handed_in is not None and student.handed_in > datetime.now(UTC) + A_WHILE
 
 
-def _counted(
+def _choose_hand_in(
     own: list[SubmissionReport], owners: tuple[Student, ...], deadlines: Mapping[str, Deadline]
 ) -> SubmissionReport:
     if len(own) == 1:
@@ -214,9 +214,11 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     absent = [student.id for student in roster.students if student.id not in there]
     notes = []
     if wrong := [student.id for student in roster.students if _is_in_future(student)]:
-        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {named(wrong)}")
+        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {listed_names(wrong)}")
     if strangers:
-        notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
+        notes.append(
+            f"the roster does not say whose these are; name them under 'submission': {listed_names(strangers)}"
+        )
     if absent:
-        notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {named(absent)}")
+        notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {listed_names(absent)}")
     return notes

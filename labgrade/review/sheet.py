@@ -52,7 +52,7 @@ def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) ->
         for number, (worth, what) in enumerate(each.rubric):
             cells = (
                 *(names.of(place.submission), place.lab, place.task, place.check, what, points(worth), "", ""),
-                *(shown(each.graded) if number == 0 else "", _version(each.graded, decisions.last(place))),
+                *(cell_text(each.graded) if number == 0 else "", _version(each.graded, decisions.last(place))),
                 summary.suggested(suggestion) if (suggestion := each.graded.verdict.suggestion) is not None else "",
             )
             writer.writerow([guarded(cell) for cell in cells])
@@ -94,11 +94,11 @@ def import_marks(
         elif taken is not None:
             rulings.append((taken, decisions.last(place)))
     if found:
-        raise UsageError(_listed(found))
+        raise UsageError(_refusal(found))
     return rulings
 
 
-def shown(check: Graded) -> str:
+def cell_text(check: Graded) -> str:
     """Return the text of a hand-in that fits into a cell, after the numbers shown beside it."""
     text = check.to_mark.text if check.to_mark is not None else ""
     numbers = "".join(f"{each.name}: {summary.beside_expected(each)}\n" for each in check.verdict.comparisons)
@@ -226,7 +226,7 @@ def _why_stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
 def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
     """Find changed cells that are not for editing: a column sorted alone would give marks to the wrong student."""
     texts = [row for row in rows if row.cells["text"].strip()]
-    if len(texts) != 1 or texts[0].cells["text"].split() != _words(check):
+    if len(texts) != 1 or texts[0].cells["text"].split() != _shown_words(check):
         line = texts[0].line if texts else rows[0].line
         yield f"line {line}: the text differs from the exported one; edit 'points' and 'comment' alone"
     worth = {what: points(most) for most, what in rubric(check)}
@@ -236,10 +236,10 @@ def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
             yield f"line {row.line}: '{what}' is worth {worth[what]}, not '{said}'"
 
 
-def _words(check: Graded) -> list[str]:
-    return shown(check).split()
+def _shown_words(check: Graded) -> list[str]:
+    return cell_text(check).split()
 
 
-def _listed(found: list[str]) -> str:
+def _refusal(found: list[str]) -> str:
     more = [f"and {len(found) - _MOST_SAID:,} more"] if len(found) > _MOST_SAID else []
     return "\n".join(["nothing was imported:", *(f"  {each}" for each in [*found[:_MOST_SAID], *more])])

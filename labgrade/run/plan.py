@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
-from labgrade.core.text import encodable, named
+from labgrade.core.text import encodable, listed_names
 from labgrade.judging import variants
 from labgrade.ledger import course_key, database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
@@ -181,4 +181,4 @@ def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
     for source, names in whose.items():
         where = f"no more in '{source}'" if source == here else f"not in '{here}', but were taken from '{source}'"
         count = f"{len(names):,} of these results {'is' if len(names) == 1 else 'are'}"
-        yield f"{points.NOT_THERE}{count} {where}, and what was graded stays: {named(names)}"
+        yield f"{points.NOT_THERE}{count} {where}, and what was graded stays: {listed_names(names)}"

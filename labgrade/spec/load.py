@@ -143,12 +143,14 @@ def folder_findings(paths: Sequence[Path]) -> list[SpecFinding]:
     """Find files with a name that is never read, and labs without a lab.yaml."""
     found = []
     for path in paths:
-        shown, lab = _shown(path), path.parent / "lab.yaml"
+        shown, lab = _relative_path(path), path.parent / "lab.yaml"
         if path.suffix == ".yml":
             message = f"this is never graded: a task's file ends in .yaml; rename it to '{path.stem}.yaml'"
             found.append(SpecFinding(Mark(shown, 1, 1), message))
         if not lab.is_file():
-            found.append(SpecFinding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
+            found.append(
+                SpecFinding(Mark(_relative_path(lab), 1, 1), "this lab has no lab.yaml; write one with a title")
+            )
     return [*found, *_clashing_names(paths)]
 
 
@@ -158,7 +160,7 @@ def _clashing_names(paths: Iterable[Path]) -> Iterator[SpecFinding]:
     for path in dict.fromkeys(each for file in paths for each in (file.parent, file)):
         key = path.parent, unicodedata.normalize("NFKC", path.name).casefold()
         if (first := named.setdefault(key, path)) != path:
-            place = Mark(_shown(path if path.suffix == ".yaml" else path / "lab.yaml"), 1, 1)
+            place = Mark(_relative_path(path if path.suffix == ".yaml" else path / "lab.yaml"), 1, 1)
             message = (
                 f"'{one_line(path.name)}' differs from '{one_line(first.name)}' beside it only in case or encoding"
             )
@@ -289,7 +291,7 @@ class _SpecReader:
 
 
 def _load(path: Path) -> Loaded:
-    shown = _shown(path)
+    shown = _relative_path(path)
     start = Mark(shown, 1, 1)
     try:
         if path.stat().st_size > _LARGEST_SPEC:
@@ -314,7 +316,7 @@ def _place_of(error: UnicodeDecodeError, file: str) -> Mark:
     return Mark(file, len(above) + 1, len(before) + 1)
 
 
-def _shown(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     """Return a path relative to the working folder if it lies below it."""
     absolute, here = path.absolute(), Path.cwd()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)

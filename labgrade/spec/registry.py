@@ -251,7 +251,7 @@ def _parameters(
         yield (
             argument.arg,
             Parameter(
-                annotation=_written(argument.annotation, aliases),
+                annotation=_annotation_text(argument.annotation, aliases),
                 schema=schema,
                 required=default is None,
                 default=ast.unparse(default) if default is not None else "",
@@ -284,14 +284,14 @@ def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
     return None
 
 
-def _written(node: ast.expr | None, aliases: _Aliases) -> str:
+def _annotation_text(node: ast.expr | None, aliases: _Aliases) -> str:
     """Return an annotation for people, with aliases of choices spelt out."""
     if isinstance(node, ast.Name) and (meant := aliases.of(node.id)) is not None:
-        return _written(meant, aliases)
+        return _annotation_text(meant, aliases)
     if isinstance(node, ast.BinOp):
-        return f"{_written(node.left, aliases)} | {_written(node.right, aliases)}"
+        return f"{_annotation_text(node.left, aliases)} | {_annotation_text(node.right, aliases)}"
     if isinstance(node, ast.Subscript):
-        of, inner = ast.unparse(node.value), [_written(each, aliases) for each in _elements(node.slice)]
+        of, inner = ast.unparse(node.value), [_annotation_text(each, aliases) for each in _elements(node.slice)]
         return inner[0] if of == "Annotated" else f"{of}[{', '.join(inner)}]"
     return ast.unparse(node) if node else ""
 

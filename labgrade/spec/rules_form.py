@@ -31,7 +31,9 @@ _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), inpu
 def varies_with_subject(form: dict[str, Any]) -> bool:
     """Return whether something that a program is handed changes with the subject."""
     provided = _provided(form).values()
-    return bool(_given(form)) or any(isinstance(source, str) and programs.of_subject(source) for source in provided)
+    return bool(_arguments_given(form)) or any(
+        isinstance(source, str) and programs.of_subject(source) for source in provided
+    )
 
 
 def findings(loaded: Loaded) -> Iterator[SpecFinding]:
@@ -79,9 +81,9 @@ def _form(
         configs = sum("config" in each for each in subjects)
         yield from _run(form, path, kind, loaded, has_subject=there and not configs)
         whole = "config" if there and configs == len(subjects) else "model" if there and not configs else ""
-        yield from _arguments(_given(form), (*path, "run", "given"), whole)
+        yield from _arguments(_arguments_given(form), (*path, "run", "given"), whole)
         single = [(*path, "run", "provide", to) for to, source in _provided(form).items() if source == programs.INPUT]
-        single += [(*path, "run", "given")] if programs.INPUT_SIZE in _given(form) else []
+        single += [(*path, "run", "given")] if programs.INPUT_SIZE in _arguments_given(form) else []
         for place in single if any("inputs" in each for each in subjects) else ():
             yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
@@ -166,7 +168,7 @@ def _arguments(given: list[Any], place: yaml.Path, subject: str) -> Iterator[tup
             yield place, f"'{word}' is as many arguments as {many}: put it last"
 
 
-def _given(form: dict[str, Any]) -> list[Any]:
+def _arguments_given(form: dict[str, Any]) -> list[Any]:
     return listed(mapping(form.get("run")).get("given"))
 
 

@@ -32,7 +32,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     main = mapping(data.get("subject"))
     for path, message in (
         *_subjects(data, main, FilePath(loaded.file).parent),
-        *_given(data),
+        *_given_findings(data),
         *_arguments(data, main, FilePath(loaded.file).parent),
         *_artifacts(data),
         *_quantities(data, main, course),
@@ -92,7 +92,7 @@ def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
             yield (*place, "dtype"), f"'{fill}' draws no whole numbers; there is 'fill: tokens'"
 
 
-def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def _given_findings(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Check that a call's arguments fit the task's subject and those of its cases."""
     for name, answer in mapping(data.get("answers")).items():
         subjects = subjects_of(name, data)
@@ -112,12 +112,12 @@ def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> Iterator[str]:
     """Say what is wrong with one of labgrade's own arguments for these subjects."""
-    if word not in ALL and word in _known(subjects):
+    if word not in ALL and word in _known_arguments(subjects):
         lacking = "the task's own subject" if word not in _given_by(subjects[0]) else "each case"
         yield f"'{word}' is not given by {lacking}: add it to its `arguments`, or its `config`"
         return
     if word not in ALL:
-        yield f"no argument is called '{word}'{offer(word, _known(subjects))}"
+        yield f"no argument is called '{word}'{offer(word, _known_arguments(subjects))}"
         return
     about = {"config" in subject for subject in subjects}
     if word == "model_path" and False in files:
@@ -139,7 +139,7 @@ def _given_by(subject: dict[str, Any]) -> dict[str, Any]:
     return {**mapping(subject.get("config")), **mapping(subject.get("arguments"))}
 
 
-def _known(subjects: list[dict[str, Any]]) -> list[str]:
+def _known_arguments(subjects: list[dict[str, Any]]) -> list[str]:
     own = [name for each in subjects for word in ("config", "arguments") for name in mapping(each.get(word))]
     return list(dict.fromkeys((*own, *ALL)))
 
@@ -178,7 +178,7 @@ def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         elif answer in answers and answer not in made and "measured" in check:
             yield (
                 (*path, "measured"),
-                f"'{answer}' is no file to be measured; its type is not one of {_named(ARTIFACT_KINDS)}",
+                f"'{answer}' is no file to be measured; its type is not one of {_joined(ARTIFACT_KINDS)}",
             )
 
 
@@ -278,7 +278,7 @@ def _is_file(subject: dict[str, Any]) -> bool | None:
     return model.endswith(".onnx") if isinstance(model, str) else None
 
 
-def _named(words: tuple[str, ...]) -> str:
+def _joined(words: tuple[str, ...]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
@@ -322,7 +322,7 @@ def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
         if network
         else catalogue.default_options(model)
     )
-    options = {**onnx_export.DEFAULTS, **{name: _plain(default) for name, default in usual.items()}}
+    options = {**onnx_export.DEFAULTS, **{name: _default_value(default) for name, default in usual.items()}}
     several = listed(subject.get("inputs")) or [subject.get("input")]
     return {
         **{name: value for name, value in subject.items() if name != "input"},
@@ -332,7 +332,7 @@ def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
     }
 
 
-def _plain(default: str) -> object:
+def _default_value(default: str) -> object:
     """Parse a default as Python writes it; what is no plain data stays text."""
     try:
         return ast.literal_eval(default)

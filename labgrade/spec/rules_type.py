@@ -129,9 +129,11 @@ def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> It
     given = check.get("checker")
     name = given if isinstance(given, str) else next(iter(mapping(given)), "")
     entry = course.checkers.entries.get(name)
-    taken = _taken(entry.judges) if entry else _EVERYTHING
+    taken = _types_judged(entry.judges) if entry else _EVERYTHING
     if kind and kind not in taken:
-        fitting = [other for other, each in sorted(course.checkers.entries.items()) if kind in _taken(each.judges)]
+        fitting = [
+            other for other, each in sorted(course.checkers.entries.items()) if kind in _types_judged(each.judges)
+        ]
         yield (*path, "checker"), f"'{name}' judges no {kind}; there is {', '.join(fitting) or 'no checker that does'}"
 
 
@@ -184,7 +186,7 @@ def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
             yield (*place, axis), f"the answer has no column of numbers '{named}'{offer(str(named), numbers)}"
 
 
-def _taken(annotation: str) -> frozenset[str]:
+def _types_judged(annotation: str) -> frozenset[str]:
     known = [_TAKEN.get(part) for part in annotation.split(" | ")]
     return _EVERYTHING if None in known else frozenset().union(*(each for each in known if each))
 
@@ -216,9 +218,12 @@ def _ranges(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
             if not is_number(when.get(low)) or not is_number(when.get(high)):
                 continue
             if when[low] > when[high] or (strict and when[low] == when[high]):
-                yield (*place, "when"), f"no value is {_said(low)} {when[low]} and {_said(high)} {when[high]}"
+                yield (
+                    (*place, "when"),
+                    f"no value is {_bound_as_written(low)} {when[low]} and {_bound_as_written(high)} {when[high]}",
+                )
                 break
 
 
-def _said(bound: str) -> str:
+def _bound_as_written(bound: str) -> str:
     return bound.replace("_", " ")

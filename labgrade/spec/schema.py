@@ -108,7 +108,7 @@ def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
         "given": {"type": "array", "minItems": 1, "items": given},
         "check": _check(course.quantities),
         "beside": {**_object("a row of 'beside'", Comparison, **subject), **_with_input([])},
-        "checker": _named("checker", course.checkers),
+        "checker": _call_schema("checker", course.checkers),
         "source": _source(),
         "quantity": _quantity(course.quantities),
     }
@@ -301,7 +301,7 @@ def _source() -> Schema:
     }
 
 
-def _named(kind: str, entries: Registry) -> Schema:
+def _call_schema(kind: str, entries: Registry) -> Schema:
     """A name, or a name with its parameters: `close` or `{close: {rtol: 1e-5}}`."""
     names = sorted(entries.entries)
     return {

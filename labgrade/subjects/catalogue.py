@@ -39,7 +39,7 @@ def _parameters(name: str) -> Mapping[str, str] | None:
         builder = _defined(source, "def", name)
         if isinstance(builder, ast.FunctionDef):
             built = _initialiser(source, ast.unparse(builder.returns)) if builder.returns else None
-            return {**_named(built), **_named(builder)} if built is not None else None
+            return {**_parameter_defaults(built), **_parameter_defaults(builder)} if built is not None else None
     return None
 
 
@@ -57,7 +57,7 @@ def _defined(source: str, kind: str, name: str) -> ast.stmt | None:
     return ast.parse(source[start.start() : end.start() if end else len(source)]).body[0]
 
 
-def _named(function: ast.FunctionDef) -> dict[str, str]:
+def _parameter_defaults(function: ast.FunctionDef) -> dict[str, str]:
     """Return a function's parameters with their defaults, "" for none."""
     taken = function.args
     places = [*taken.posonlyargs, *taken.args]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.core.text import named, one_line
+from labgrade.core.text import listed_names, one_line
 from labgrade.submissions.collected import TAKEN
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _where(found: Collection, state: str) -> tuple[str, ...]:
         if entry["state"] == state:
             said = entry["said"].replace(f"{entry['address']}/", "it") if entry["address"] else entry["said"]
             names.setdefault(said, []).append(name)
-    return tuple(f"{one_line(named(who))}: {one_line(said)}" for said, who in names.items())
+    return tuple(f"{one_line(listed_names(who))}: {one_line(said)}" for said, who in names.items())
 
 
 def _identical_work(taken: dict[str, dict[str, object]]) -> Iterator[str]:
@@ -74,4 +74,4 @@ def _identical_work(taken: dict[str, dict[str, object]]) -> Iterator[str]:
     for name, entry in taken.items():
         by_commit.setdefault(entry.get("commit"), []).append(name)
     by_commit.pop(None, None)  # of who handed in a report alone
-    yield from (f"{named(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)
+    yield from (f"{listed_names(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)

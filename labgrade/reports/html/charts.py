@@ -96,7 +96,7 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
         axes.axvline(wrong, color=_WRONG, linewidth=1, linestyle=(0, (3, 2)))
         late = wrong > len(rows) / 2
         axes.annotate(
-            f"first wrong: {plain(rows[wrong].name)}",
+            f"first wrong: {in_known_characters(rows[wrong].name)}",
             (wrong, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(-4 if late else 4, -9),
@@ -104,7 +104,7 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
             ha="right" if late else "left",
             color=_WRONG,
         )
-    axes.set_ylabel(plain(unit))
+    axes.set_ylabel(in_known_characters(unit))
     told = any(bar.expected is not None for bar in rows)
     axes.set_xlabel(f"{len(rows):,} rows, in the expected order" if told else f"{len(rows):,} rows")
     axes.set_xticks([])
@@ -189,7 +189,7 @@ def _add_shape(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, 
         axes.add_artist(PathPatch(Path(corners, codes), linewidth=1.4 if hollow else 0, **own))
 
 
-def plain(name: str) -> str:
+def in_known_characters(name: str) -> str:
     """A name on one line, in characters that every font has: matplotlib measures text with its own."""
     short = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
     return short if len(short) <= _LONGEST_NAME else f"{short[:_LONGEST_NAME]}..."

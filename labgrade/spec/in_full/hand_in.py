@@ -82,7 +82,7 @@ def _in_text(
     """Yield the forms that read the output file or the report."""
     if place not in common or word not in _READ:
         return
-    for each in _words(answer, place):
+    for each in _words_before(answer, place):
         yield "words", {"after": each, **where}
     if word == "text" and place == "report":
         yield "", where
@@ -95,7 +95,7 @@ def _of_program(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the forms of a program: entries if it is handed the subject, and always the file and the words."""
     run = {"run": program}
-    words, output = _words(answer, "program"), common.get("output")
+    words, output = _words_before(answer, "program"), common.get("output")
     if handed:
         yield "entry", {**run, "entry": str(answer.get("entry", name)).rpartition(".")[2]}
     if isinstance(answer.get("file"), str):
@@ -150,7 +150,7 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
             f"say which file holds the function: 'hw.py:{call}', or 'hand_in: {{code: hw.py}}' in lab.yaml or here",
         )
     for place in (*WHERE, "all"):
-        words = [each.casefold() for each in _words(answer, place)]
+        words = [each.casefold() for each in _words_before(answer, place)]
         if twice := [at for at, each in enumerate(words) if each in words[:at]]:
             within = (place,) if isinstance(answer["words"], dict) else ()
             yield (
@@ -194,7 +194,7 @@ def _file(named: str) -> dict[str, str]:
     return {"files" if "*" in named else "file": named}
 
 
-def _words(answer: dict[str, Any], place: str) -> list[str]:
+def _words_before(answer: dict[str, Any], place: str) -> list[str]:
     words = answer.get("words")
     if isinstance(words, dict):
         words = words.get(place, words.get("all"))

@@ -68,7 +68,7 @@ def slip_note(docstring: str) -> SlipNote | None:
     Raises:
         ValueError: it says a part of it, or a credit that is none; the message says what to write.
     """
-    said = _said(docstring)
+    said = _slip_lines(docstring)
     if not said:
         return None
     for needed in (_OF, _HINT):
@@ -101,7 +101,7 @@ def _variants(text: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
-def _said(docstring: str) -> dict[str, str]:
+def _slip_lines(docstring: str) -> dict[str, str]:
     said: dict[str, str] = {}
     current = ""
     for line in docstring.splitlines():
