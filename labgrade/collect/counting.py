@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHORT = 10
 _MOST_NAMED = 3
-_CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a little fast
+_CLOCK = timedelta(days=1)  # by this much a clock is wrong, not only a little fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class CountedCommit:
 class History:
     """All that is known of a branch. `graph` holds the students' own commits: none that they were given.
 
-    `is_work`: whether a commit has something to grade; one that has none does not count. `arrived` is made of these:
+    `is_work`: whether a commit has something to grade; others do not count. `arrived` is made of these:
     the commits of the branch, parents before children.
     """
 

@@ -114,7 +114,7 @@ def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
 
 
 def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
-    """Return the text, or where the server redirects. The address that was checked is the one that is asked."""
+    """Return the text, or where the server redirects. It connects to the address that was checked."""
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)
