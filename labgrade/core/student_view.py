@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.core.results import NotShown
-from labgrade.verdict import FEW_DIGITS, Outcome, without_value
+from labgrade.verdict import FEW_DIGITS, OF_TOOL, Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,7 +94,9 @@ def without_guesses(check: Graded) -> Graded:
         return check
     few, _, enough = verdict.facts[FEW_DIGITS].partition(" of ")
     reason = f"got {verdict.facts.get('got', 'a number')}: with {few} significant digits it is not judged here"
-    waits = without_value(Outcome.MANUAL, reason, hint=f"print more digits: at least {enough} are needed")
+    more = f"print more digits: at least {enough} are needed"
+    tool = verdict.facts.get(OF_TOOL, "")  # its number tells nothing: anybody can run it
+    waits = without_value(Outcome.MANUAL, reason, hint=f"{tool} Besides, {more}" if tool else more)
     return replace(check, verdict=waits, earned=Fraction(0))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, partial
+from labgrade.verdict import FEW_DIGITS, OF_TOOL, Outcome, partial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
     try:
         given = list(_tool_values(call, item, oracle))
         if isinstance(value, Table):
-            return _with_table(verdict, value, given, item.check)
+            return _with_table(verdict, value, given)
         found = [each for each in given if _fits(value, each["value"])]
         # Of few digits the number may be another tool's, too: the one that a misconception names is meant.
         found = [each for each in found if any(tool in verdict.hint for tool in each["tools"])] or found
@@ -62,9 +62,9 @@ def of_choice(chosen: Choice, item: Item, oracle: Oracle, quantities: Registry) 
     return replace(chosen, verdict=of_tool(chosen.verdict, chosen.number, item, oracle, quantities))
 
 
-def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]], check: Check) -> Verdict:
+def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]]) -> Verdict:
     """The verdict on a table of which each row is a tool's, with the tools and what they do otherwise as its hint."""
-    if verdict.hint or check.hidden:
+    if verdict.hint:
         return verdict
     right = {row.name for row in verdict.rows if row.right}
     for each in given:
@@ -116,8 +116,10 @@ def _with_tool_hint(verdict: Verdict, given: Mapping[str, Any], check: Check) ->
     known = [] if recognised else [each.credit for each in check.misconceptions if each.by_share]
     share = Fraction(round(10 * given["share"]), 10)
     made = partial(max(verdict.credit, max(known, default=Fraction(0)) * share), verdict.reason)
-    facts = {**verdict.facts, "explained": given["amounts"]}
-    hint = "" if check.hidden else given["amounts" if check.reveal else "says"]
+    facts = dict(verdict.facts) if check.hidden else {**verdict.facts, "explained": given["amounts"]}
+    if FEW_DIGITS in facts:
+        facts[OF_TOOL] = given["says"]
+    hint = given["amounts" if check.reveal or check.hidden else "says"]
     return replace(
         verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, fits=(), hint=hint, facts=facts
     )

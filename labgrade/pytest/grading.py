@@ -6,6 +6,7 @@ is the same worker that a class run has; its events say what each item came to.
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -157,6 +158,7 @@ class Grading:
                 course_key.note_key(ledger, self.plan.run, self.plan.course, self.plan.tasks)
         if not self._is_safe:
             self.grader.prepare(self.plan.tasks)
+        gc.freeze()  # none of that is garbage before the end, where pytest looks twice for some
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading, and beside the specs nothing."""
@@ -207,6 +209,7 @@ class Grading:
         else:
             output_of_worker["labgrade_written"] = self.grader.oracle.memory.written
             self.grader.stop()
+        gc.freeze()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """The report for the TA; as JSON too where asked for."""

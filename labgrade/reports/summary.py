@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import NOT_SHOWN
 from labgrade.values import show
-from labgrade.verdict import PENDING, Outcome
+from labgrade.verdict import OF_TOOL, PENDING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -179,7 +179,7 @@ def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict
 
     With `slips` also those that labgrade thought of, by names of its own: these are for programs.
     """
-    found = dict(verdict.facts)
+    found = {name: text for name, text in verdict.facts.items() if name != OF_TOOL}
     if verdict.fits:
         found["fits several misconceptions"] = " / ".join(verdict.fits)
     found |= {each.name: beside_expected(each) for each in verdict.comparisons}

@@ -125,9 +125,8 @@ class Entry:
         if folder not in known:
             known[folder] = sorted(_data_below(folder))
         names = "|".join(re.escape(path.name) for path in known[folder])
-        wanted = re.compile(f"{_FINDS_FILES}|{names}" if names else "(?!)")
-        texts = (file.read_text(encoding="utf-8", errors="replace") for file in self.sources(known))
-        return known[folder] if any(map(wanted.search, texts)) else []
+        reads = (names and _reads_files(file.read_bytes(), names) for file in self.sources(known))
+        return known[folder] if any(reads) else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,6 +391,12 @@ def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
         names = [match["module"]] if match["module"] else re.findall(r"\w+", match["names"])
         found += ((len(match["level"]), name) for name in names)
     return tuple(found)
+
+
+@functools.cache  # by content, as above
+def _reads_files(source: bytes, names: str) -> bool:
+    """Whether a file looks for files beside it, or says one of the names, which are a pattern."""
+    return re.search(f"{_FINDS_FILES}|{names}", source.decode("utf-8", "replace")) is not None
 
 
 def _short_digest(text: str) -> str:

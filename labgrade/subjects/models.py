@@ -23,10 +23,11 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 from labgrade.subjects.importing import importing_quickly, without_dynamo
+from labgrade.subjects.without_values import without_initialisation, without_memory
 
 if TYPE_CHECKING:
     import types
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import torch
 
@@ -115,7 +116,7 @@ class Subject:
         self._check_inputs()
         build = self._builder()
         try:
-            with _without_memory(), _without_initialisation():
+            with without_memory(), without_initialisation():
                 module = build().to("meta").eval()
         except (AssertionError, RuntimeError, TypeError):  # torch's, where a constructor computes with its weights
             return self._made()
@@ -153,6 +154,30 @@ class Subject:
             vars(self)["_built"] = _state(*self._real)
         return self
 
+    def with_weights_put_in(self, put: Callable[[torch.nn.Module], object]) -> Subject:
+        """Itself, with a module whose parameters and buffers get their values by `put`, and are not drawn before.
+
+        To be used where it `is_known_by_weights`.
+
+        Raises:
+            ValueError: as `with_weights`.
+        """
+        import torch
+
+        self._check_inputs()
+        build = self._builder()
+        with torch.random.fork_rng(devices=[]), without_initialisation():
+            module = build().eval()
+        put(module)
+        vars(self)["_real"] = module, self._inputs(_draw_input)
+        vars(self)["_built"] = _state(*self._real)
+        return self
+
+    @property
+    def is_known_by_weights(self) -> bool:
+        """Whether all that is drawn for its module lies in parameters and buffers; of a course's own nobody knows."""
+        return self.model.startswith(COLLECTION) and not self.code and not own_options.ALL & self.options.keys()
+
     @property
     def is_as_built(self) -> bool:
         """Return whether nothing has changed the module or its input."""
@@ -181,7 +206,8 @@ class Subject:
 
         build = self._builder()
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.weight_seed)
+            # Of the CPU's alone: for other devices torch keeps a traceback of each call, a fifth of a small network.
+            torch.default_generator.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
             _draw_norms(module)
@@ -341,42 +367,3 @@ def _check_input(shape: tuple[int, ...], fill: str) -> None:
     if fill not in FILLS:
         message = f"there is no fill '{fill}'{did_you_mean(fill, FILLS)}; it is one of {', '.join(FILLS)}"
         raise ValueError(message)
-
-
-@contextlib.contextmanager
-def _without_memory() -> Iterator[None]:
-    """Move each parameter to the meta device as soon as a module takes it.
-
-    Building under `torch.device("meta")` would be simpler, but constructors that compute with tensors (all RegNets)
-    fail there.
-    """
-    from unittest import mock  # brings asyncio: half of what starting costs
-
-    import torch
-
-    register = torch.nn.Module.register_parameter
-
-    def on_meta(self: torch.nn.Module, name: str, param: torch.nn.Parameter | None) -> None:
-        if param is not None and not param.is_meta:
-            param = torch.nn.Parameter(param.detach().to("meta"), requires_grad=param.requires_grad)
-        register(self, name, param)
-
-    with mock.patch.object(torch.nn.Module, "register_parameter", on_meta):
-        yield
-
-
-@contextlib.contextmanager
-def _without_initialisation() -> Iterator[None]:
-    """Let every function of torch.nn.init return its tensor as it is: values do not exist on the meta device."""
-    from unittest import mock
-
-    from torch.nn import init
-
-    def as_it_is(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        return tensor
-
-    with contextlib.ExitStack() as stack:
-        for name in vars(init):
-            if name.endswith("_") and not name.startswith("_"):
-                stack.enter_context(mock.patch.object(init, name, as_it_is))
-        yield

@@ -26,6 +26,7 @@ class OnnxFiles:
         self._cache = Cache(folder)
         self._versions = versions
         self._make = make
+        self._sources: dict[str, list[str]] = {}  # digests by model
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def path(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> Path:
@@ -48,10 +49,12 @@ class OnnxFiles:
         """Return what a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
-        from labgrade.subjects import onnx_export
+        if subject.model not in self._sources:
+            from labgrade.subjects import onnx_export
 
-        sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in onnx_export.sources(subject.model)]
-        return key_of(plain, sources, self._versions)
+            files = map(Path, onnx_export.sources(subject.model))
+            self._sources[subject.model] = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        return key_of(plain, self._sources[subject.model], self._versions)
 
     def _digest(self, path: Path) -> str:
         known = (str(path), path.stat().st_size, path.stat().st_mtime_ns)

@@ -81,6 +81,15 @@ def test_what_waits_for_a_person_draws_no_bars():
     assert "<svg" not in student.render(for_student(reported(few)))
 
 
+def test_of_a_number_with_few_digits_the_tool_is_told_that_gives_it():
+    tool = "T gives this number. It adds biases."
+    found = incorrect("few", digits="2 of 4", of_tool=tool, got="1.5")
+    few = replace(graded(rows=ROWS), verdict=replace(found, hint="T gives this number. It adds 3 biases."))
+    page = student.render(for_student(reported(few)))
+    assert f"{tool} Besides, print more digits" in page
+    assert "3 biases" not in page
+
+
 def test_a_class_is_drawn_with_all_points_the_spread_of_tasks_and_mistakes():
     wrong = replace(graded(plot=RUNS), verdict=incorrect("wrong", hint="These are FLOPs."))
     report = reported(wrong, who=("ann", "bob"))

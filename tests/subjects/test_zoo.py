@@ -64,6 +64,7 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
     own = {name for name in imported if name.startswith("labgrade")}
     used = {"networks", "options", "course_networks"}  # the last for a course's own networks only
     used |= {"importing.importing_quickly", "importing.without_dynamo"}
+    used |= {"without_values.without_initialisation", "without_values.without_memory"}
     assert own == {*(f"labgrade.subjects.{name}" for name in used), "labgrade.core.did_you_mean.did_you_mean"}
     models_file = str(ROOT / "labgrade/subjects/models.py")
     code = f"""
@@ -78,6 +79,7 @@ print(type(module).__name__, list(x.shape), [name for name in sys.modules if nam
     loaded = [
         *core,
         *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".options", ".importing")),
+        "labgrade.subjects.without_values",
     ]
     assert in_a_fresh_process(code) == f"ResNet [1, 3, 8, 8] {loaded}"
 
