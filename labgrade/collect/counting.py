@@ -231,7 +231,7 @@ def _rewritten(history: History) -> Iterator[str]:
                 f"{before.tip[:_SHORT]}, which it was before, is in the mirror"
             )
     if history.seen and history.seen[-1].tip is None and not history.seen[-1].unread and there:
-        yield f"the branch is there no more since {stamp(history.seen[-1].ended)}; what it was is in the mirror"
+        yield f"the branch is gone since {stamp(history.seen[-1].ended)}; its commits are in the mirror"
 
 
 def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
         yield f"and {len(found) - _MOST_NAMED:,} more commits claim to be earlier than they can be"
     for name, arrival in history.arrived.items():
         if history.graph[name].claimed > history.seen[arrival.fetch].ended + _CLOCK:
-            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which was yet to come"
+            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which lay in the future"
             return
 
 

@@ -81,7 +81,7 @@ def download(link: str, rules: Rules) -> bytes:
         if not moved:
             return text
         link = urljoin(link, moved)
-    message = f"it is sent on more than {_MOST_REDIRECTS} times"
+    message = f"it redirects more than {_MOST_REDIRECTS} times"
     raise NoDocumentError(message)
 
 
@@ -108,7 +108,7 @@ def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
         message = f"'{host}' is none of the hosts that lab.yaml allows: {', '.join(rules.hosts)}"
         raise NoDocumentError(message)
     if first not in (None, host) and host not in rules.hosts:
-        message = f"it is sent on to another host, '{host}'; lab.yaml can allow it: collect.hosts"
+        message = f"it redirects to another host, '{host}'; lab.yaml can allow it: collect.hosts"
         raise NoDocumentError(message)
     return place
 
