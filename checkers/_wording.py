@@ -85,6 +85,13 @@ def of_all_parts(count: int, total: int, what: str, one: str, many: str) -> str:
     return f"{count:,} of {total:,} {what} {one if count == 1 else many}"
 
 
+def all_right(what: str, parts: int, none: str) -> str:
+    """That all `parts` are right, which are called `what` in the plural; `none` where there are none to be right."""
+    if parts == 1:
+        return f"the one {what.removesuffix('s')} is right"
+    return f"all {parts:,} {what} are right" if parts else none
+
+
 def tally(
     what: str,
     parts: int,
