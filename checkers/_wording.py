@@ -44,7 +44,7 @@ def clip(text: str) -> str:
 def off_by(got: Number, expected: Number) -> str:
     """A wrong number in a sentence that says how far off it is, in steps that say no more however many are tried.
 
-    What is told depends on the powers of two between which both lie (`_step`), and on nothing else: who tries many
+    What is said depends on the powers of two between which both lie (`_step`), and on nothing else: who tries many
     numbers learns between which the expected one lies. The facts, which staff see, say it exactly.
 
     >>> off_by(Number(value=Fraction(1356857600)), Number(value=Fraction(1498376192)))
