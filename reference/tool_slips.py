@@ -114,7 +114,7 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
 
 
 def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
-    net = Net(analyse(subject))
+    net = Net(analyse(subject), subject.with_weights)
     found = []
     for name, rule in of_parameters.TOOLS:
         try:

@@ -24,19 +24,19 @@ _MARK = "__dynamo_disable"  # where torch keeps the wrapped function
 
 @contextlib.contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Switch the garbage collector off meanwhile; the last thread to leave restores it.
+    """Switch the garbage collector off for a while; the last thread to leave restores it.
 
     For what makes many objects and few cycles: looking is then a seventh of the time, or more.
     """
-    _Uncollected.enter()
+    _CollectorSwitch.enter()
     try:
         yield
     finally:
-        _Uncollected.leave()
+        _CollectorSwitch.leave()
 
 
-class _Uncollected:
-    """How many are in, over all threads: the first one notes whether Python looked, the last one restores it."""
+class _CollectorSwitch:
+    """Counts users over all threads: the first notes whether the collector was on, the last restores it."""
 
     lock, inside, looked = threading.Lock(), 0, True
 
@@ -58,7 +58,7 @@ class _Uncollected:
 
 @contextlib.contextmanager
 def importing_quickly() -> Iterator[None]:
-    """Look for no garbage, and read no source for lines that nobody asks for: a fifth of importing torch.
+    """Import without garbage collection and without reading source lines, which saves a fifth of importing torch.
 
     torch notes the file, the number of a line and the module for each operator that it registers, by functions that
     also find the line itself, by reading and parsing the file, and where the files of all modules really lie.
@@ -74,7 +74,7 @@ def importing_quickly() -> Iterator[None]:
 
 
 def _module_of_frame(what: object) -> types.ModuleType | None:
-    """The module whose code runs in a frame; None for anything else, and for code of no module."""
+    """Return the module whose code runs in a frame, or None."""
     return sys.modules.get(what.f_globals.get("__name__", "")) if isinstance(what, types.FrameType) else None
 
 
@@ -218,7 +218,7 @@ def without_dynamo() -> Iterator[None]:
 
 
 class _StandIn(types.ModuleType):
-    """A package that gives way to the real one as soon as it is asked for what it has not."""
+    """A stand-in package that is replaced by the real one when something else is asked of it."""
 
     instead_of: dict[str, types.ModuleType]
 
@@ -236,6 +236,6 @@ def _take_away(stand_ins: dict[str, types.ModuleType]) -> None:
 
 
 def _is_compile_supported(device_type: str) -> bool:
-    """What torchvision's `roi_align` asks when it is called: the real one's answer."""
+    """Answer torchvision's `roi_align` as the real function does."""
     found: bool = importlib.import_module(_UTILS).is_compile_supported(device_type)
     return found

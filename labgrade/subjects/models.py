@@ -159,7 +159,7 @@ class Subject:
             self._check_inputs()
             if frozen:
                 own_options.change(other._real[0], {own_options.FROZEN: frozen}, self.model)
-            vars(self)["_real"] = other._real[0], self._inputs(_drawn)
+            vars(self)["_real"] = other._real[0], self._inputs(_draw_input)
             vars(self)["_built"] = _state(*self._real)
         return self
 
@@ -178,7 +178,7 @@ class Subject:
         with torch.random.fork_rng(devices=[]), without_initialisation():
             module = build().eval()
         put(module)
-        vars(self)["_real"] = module, self._inputs(_drawn)
+        vars(self)["_real"] = module, self._inputs(_draw_input)
         vars(self)["_built"] = _state(*self._real)
         return self
 
@@ -189,17 +189,17 @@ class Subject:
 
     @property
     def is_as_built(self) -> bool:
-        """Whether nothing has changed its module or its input since."""
+        """Return whether nothing has changed the module or its input."""
         return not self.has_weights or _state(*self._real) == vars(self).get("_built")
 
     @property
     def has_weights(self) -> bool:
-        """Whether its module and input are built already."""
+        """Return whether module and input are built already."""
         return "_real" in vars(self)
 
     @property
     def _module_of(self) -> tuple[object, ...]:
-        """What the module follows from: all but the inputs."""
+        """Return what the module depends on: all but the inputs."""
         return self.model, dict(self.options), self.weight_seed, dict(self.code)
 
     @functools.cached_property
@@ -210,7 +210,7 @@ class Subject:
         return made
 
     def _made(self) -> tuple[torch.nn.Module, Any]:
-        """The module with its weights, and its input, built anew."""
+        """Build the module with its weights, and its input."""
         import torch
 
         build = self._builder()
@@ -219,11 +219,11 @@ class Subject:
             torch.default_generator.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
-            _unsettle_norms(module)
-        return module.eval(), self._inputs(_drawn)
+            _draw_norms(module)
+        return module.eval(), self._inputs(_draw_input)
 
     def _described(self) -> list[dict[str, Any]]:
-        """Each input: shape, fill, seed, dtype and below."""
+        """Describe each input: shape, fill, seed, dtype and below."""
         first = {"shape": self.shape, "fill": self.fill, "seed": self.input_seed}
         return [{**first, "dtype": self.dtype, "below": self.below}, *map(dict, self.further)]
 
@@ -232,7 +232,7 @@ class Subject:
             _check_input(tuple(each["shape"]), each["fill"])
 
     def _inputs(self, make: Callable[..., torch.Tensor]) -> Any:
-        """The input; a tuple of them where there are several."""
+        """Return the input, or a tuple of several."""
         import torch
 
         made = []
@@ -242,7 +242,7 @@ class Subject:
         return tuple(made) if self.further else made[0]
 
     def _builder(self) -> Callable[[], torch.nn.Module]:
-        """What builds the model, once its name and options are known to be good."""
+        """Return what builds the model, after checking its name and options."""
         builder, allowed, fixed = self._named()
         chosen = {option: value for option, value in self.options.items() if option not in own_options.ALL}
         for option in chosen:
@@ -265,7 +265,7 @@ class Subject:
         return build
 
     def _named(self) -> tuple[Callable[..., torch.nn.Module], set[str], dict[str, Any]]:
-        """What the model's name stands for: its builder, the options that it takes, and those that are fixed."""
+        """Resolve the model's name to its builder, its options, and those that are fixed."""
         if self.code:
             if any("torchvision" in text for text in self.code.values()):
                 import_torchvision()  # which stands in for what it lacks without its compiled operators
@@ -286,8 +286,8 @@ def _thawed(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if name != own_options.FROZEN}
 
 
-def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
-    """An input with its values."""
+def _draw_input(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
+    """Draw an input's values."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)
@@ -318,7 +318,7 @@ def _keep_signal(module: torch.nn.Module) -> None:
             layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
 
 
-def _unsettle_norms(module: torch.nn.Module) -> None:
+def _draw_norms(module: torch.nn.Module) -> None:
     """Draw what a trained batch norm would have learnt: mean, variance, scale and shift."""
     from torch import nn
 
@@ -355,7 +355,7 @@ def _fragment() -> torch.library.Library:
 
 
 def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
-    """What a builder takes itself, and what the class that it builds takes."""
+    """Return the parameters of a builder and of the class that it builds."""
     built = typing.get_type_hints(builder)["return"]
     taken = {**inspect.signature(builder).parameters, **inspect.signature(built.__init__).parameters}
     named = {name for name, taken_as in taken.items() if taken_as.kind is not inspect.Parameter.VAR_KEYWORD}
@@ -363,7 +363,7 @@ def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
 
 
 def _state(module: Any, given: Any) -> object:
-    """What changes with a module or its input: torch counts what is written into each tensor."""
+    """Return torch's write counters of all tensors, which change with a module or its input."""
     held = [*module.parameters(), *module.buffers(), *(given if isinstance(given, tuple) else (given,))]
     written = [(each.data_ptr(), each._version) for each in held]  # noqa: SLF001 - as torch's own tools read it
     return [each.training for each in module.modules()], written

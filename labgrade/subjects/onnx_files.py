@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.files.cache import Cache, key_of
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ class OnnxFiles:
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def path(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> Path:
-        """The file of a subject, made where it is not there yet. `plain` is the subject as the zoo takes it.
+        """Return a subject's file, made if necessary. `plain` is the subject as the zoo takes it.
 
         Raises:
             FaultError: it can't be made.
@@ -46,7 +46,7 @@ class OnnxFiles:
         return place / name
 
     def key(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> str:
-        """What a subject's file depends on: its content, or what it is made from."""
+        """Return what a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
         if subject.model not in self._sources:
@@ -60,7 +60,7 @@ class OnnxFiles:
         known = (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         if known not in self._digests:
             digest = hashlib.sha256()
-            for file in (path, *beside(path).values()):
+            for file in (path, *files_beside(path).values()):
                 with file.open("rb") as reader:
                     digest.update(hashlib.file_digest(reader, "sha256").digest())
             self._digests[known] = digest.hexdigest()
@@ -68,7 +68,7 @@ class OnnxFiles:
 
 
 def external_data(file: Path) -> set[str]:
-    """The names under which an ONNX file keeps its tensors outside of itself."""
+    """Return the names of an ONNX file's external data."""
     import onnx
     from onnx.external_data_helper import uses_external_data
 

@@ -12,14 +12,14 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._counting.trace import Call, CountedOperation, Function, Shape, Trace
 
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 PROJECTIONS, PRODUCTS = "the projections of nn.MultiheadAttention", "the two products of nn.MultiheadAttention"
 BIASES, SOFTMAX, UPSAMPLING, POOLING = "biases", "softmax", "upsampling", "pooling"
-ELEMENTWISE, EMBEDDING, DROPOUT = "sums and products of elements", "the embedding", "dropout"
+ELEMENTWISE, DROPOUT = "sums and products of elements", "dropout"
 _NORMS = {"BatchNorm": "batch norm", "InstanceNorm": "instance norm", "SyncBatchNorm": "batch norm"}
 _FUNCTIONAL_NORMS = {
     "batch_norm": "batch norm",
@@ -28,6 +28,7 @@ _FUNCTIONAL_NORMS = {
     "layer_norm": "layer norm",
     "rms_norm": "RMS norm",
 }
+_LARGE = 2_000_000  # parameters
 _SEQUENCE = 3  # dimensions from which on a linear layer works on more than the rows of a batch
 
 
@@ -45,10 +46,10 @@ class Piece:
 
 
 class Net:
-    """A trace with what tools ask of it."""
+    """A trace with what tools ask of it. `weights` builds the network with values, and its input."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, weights: Callable[[], tuple[nn.Module, Any]] | None = None) -> None:
+        self.trace, self._weights = trace, weights
         self.root, self.batch = trace.root, trace.batch
         self.calls, self.functions = trace.calls, trace.functions
 
@@ -62,6 +63,12 @@ class Net:
             found[id(call)] = tuple(open_)
             open_.append(call)
         return found
+
+    def values(self) -> dict[str, nn.Parameter]:
+        """The parameters with their values, by name; none of a large network, which takes long to build."""
+        if self._weights is None or sum(each.numel() for each in self.root.parameters()) > _LARGE:
+            return {}
+        return dict(self._weights()[0].named_parameters(remove_duplicate=False))
 
     @cached_property
     def first_calls(self) -> list[Call]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from .exported import convolution_before
 from .hooked import CONV, NORMS, TRANSPOSED
-from .net import Net, Piece, UnknownRuleError
+from .net import Net, Piece, UnknownRuleError, x
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ _THOP = {
     "LSTMCell",
 }
 _CONTAINERS = (nn.Sequential, nn.ModuleList)
+_ROWS = 2  # dimensions of what a linear layer works on without a transposed weight: rows of a batch
 
 
 Held: TypeAlias = "tuple[nn.Parameter, str]"  # and how it is counted, where it was counted before
@@ -135,9 +137,12 @@ def of_modules(net: Net) -> Iterator[Held]:
 
 
 def exported(net: Net) -> Iterator[Held]:
-    """onnx-opcounter and onnx_tool: what lies in the file, in which a shared weight lies twice.
+    """onnx-opcounter and onnx_tool: what lies in the file, where tensors with equal values are one.
 
-    Of a batch norm behind a convolution the exporter makes a bias of that, or changes the one that it has.
+    A large network is taken as trained: no two of its tensors are equal, but shared ones lie there twice.
+
+    The weight of a linear layer on sequences is transposed, so that one shared with an embedding lies there twice. Of a
+    batch norm behind a convolution the exporter makes a bias of that, or changes the one that it has.
 
     Raises:
         UnknownRuleError: the exporter may fold or merge something in another way.
@@ -156,9 +161,19 @@ def exported(net: Net) -> Iterator[Held]:
             before = convolution_before(net, function)
             norm = norms[id(function.call.module)]
             gone |= {id(norm.weight)} if before.bias is None else {id(norm.weight), id(norm.bias)}
-    for parameter, how in of_modules(net):
-        if id(parameter) not in gone:
-            yield parameter, how
+    turned = {id(call.module) for call in net.calls if isinstance(call.module, nn.Linear) and len(x(call)) > _ROWS}
+    values = net.values()
+    known: set[int] = set()
+    kept: list[torch.Tensor] = []
+    for path, module in net.root.named_modules():
+        for name, parameter in module.named_parameters(path, recurse=False):
+            value = values.get(name, parameter).detach()
+            laid = value.T if id(module) in turned and parameter is module.weight else value
+            if id(parameter) in gone or (values and any(torch.equal(laid, each) for each in kept)):
+                continue
+            yield parameter, _TIED if id(parameter) in known else ""
+            known.add(id(parameter))
+            kept.append(laid)
 
 
 TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (

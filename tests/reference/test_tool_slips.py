@@ -1,11 +1,16 @@
 """What is said of numbers that tools print: it follows from the subject, and none of them is right."""
 
+import math
+
+import onnx
 import pytest
 import torch
 from torch import nn
 
 from reference import leaf_calls, tool_slips
 from reference._counting.engine import analyse
+from reference._tools.net import Net
+from reference._tools.parameters import exported
 from reference.macs import flops, macs
 from reference.state import parameters
 from tests.reference.subjects import Forward, Given
@@ -91,6 +96,29 @@ def test_macs_of_a_tool_for_flops_are_told_so_and_worth_less():
 def test_a_shared_weight_that_is_counted_twice_is_told_so():
     found = said(tool_slips.parameters_tool_slips(WORDS), 2 * 600 + 1248)
     assert "again for each module that shares them" in found["says"]
+
+
+def between_norms():
+    return nn.Sequential(nn.LayerNorm(6), nn.Linear(6, 6), nn.LayerNorm(6), nn.Linear(6, 6), nn.LayerNorm(6))
+
+
+def one_linear_twice():
+    net = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))
+    net[2].weight = net[0].weight
+    return net
+
+
+@pytest.mark.parametrize(
+    ("build", "shape"), [(between_norms, (2, 6)), (between_norms, (2, 3, 6)), (one_linear_twice, (2, 6))]
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch writes files both ways still
+def test_tools_that_look_at_a_file_count_what_the_exporter_leaves_in_it(build, shape, tmp_path):
+    path = tmp_path / "net.onnx"
+    torch.onnx.export(build().eval(), (torch.ones(shape),), str(path), dynamo=False)
+    in_file = sum(math.prod(each.dims) for each in onnx.load(path).graph.initializer)
+    given = Given(build, shape)
+    counted = exported(Net(analyse(given), given.with_weights))
+    assert sum(parameter.numel() for parameter, _ in counted) == in_file
 
 
 def test_a_dict_by_name_keeps_the_last_call_of_a_layer_where_its_first_stands():

@@ -288,9 +288,9 @@ def test_the_options_read_from_the_source_are_those_that_each_builder_takes():
     collection = import_torchvision().models
     for name in (each for each in names() if each.startswith("torchvision/")):
         taken = models._options_of(getattr(collection, name.removeprefix("torchvision/")))
-        assert catalogue.of(name) == taken | options.ALL, name
-    assert catalogue.of("torchvision/resnet17") is None
-    assert catalogue.of("micro/dilated") == options.ALL
+        assert catalogue.options_of(name) == taken | options.ALL, name
+    assert catalogue.options_of("torchvision/resnet17") is None
+    assert catalogue.options_of("micro/dilated") == options.ALL
 
 
 def test_weights_that_nobody_reads_are_not_drawn_and_those_of_others_stay_their_own():
