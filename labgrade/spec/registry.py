@@ -79,13 +79,7 @@ class Entry:
         Raises:
             ImportError: (or whatever the file raises) where the file cannot be imported.
         """
-        package = f"labgrade_{self.file.parent.name}_{_short_digest(str(self.file.parent))}"
-        if package not in sys.modules:
-            module = types.ModuleType(package)
-            module.__path__ = [str(self.file.parent)]
-            sys.modules[package] = module
-        function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{self.file.stem}"), self.name)
-        return function
+        return load(self.file, self.name)
 
     def source_digest(self, read: dict[Path, list[Path]] | None = None) -> str:
         """A digest of what the function depends on: its file, and what that imports and reads of the same folder.
@@ -126,6 +120,21 @@ class Entry:
         names = "|".join(re.escape(path.name) for path in known[folder])
         reads = (names and _reads_files(file.read_bytes(), names) for file in self.sources(known))
         return known[folder] if any(reads) else []
+
+
+def load(file: Path, name: str) -> Callable[..., object]:
+    """Import a file of a registry under a name of our own and return one of its functions.
+
+    Raises:
+        ImportError: (or whatever the file raises) where the file cannot be imported.
+    """
+    package = f"labgrade_{file.parent.name}_{_short_digest(str(file.parent))}"
+    if package not in sys.modules:
+        module = types.ModuleType(package)
+        module.__path__ = [str(file.parent)]
+        sys.modules[package] = module
+    function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
+    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

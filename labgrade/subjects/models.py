@@ -136,6 +136,15 @@ class Subject:
         """
         return self._real
 
+    def with_any_weights(self) -> tuple[torch.nn.Module, Any]:
+        """As `with_weights`, for those who read no value: of a network of torchvision's none is drawn for them.
+
+        Raises:
+            ValueError: as `with_weights`.
+        """
+        drawn = self.has_weights or not self.is_known_by_weights
+        return self.with_weights() if drawn else replace(self).with_weights_put_in(lambda _: None).with_weights()
+
     def with_weights_of(self, other: Subject, *, for_good: bool = False) -> Subject:
         """Itself, with the module of another subject that has the same weights ready: building one takes longest.
 
