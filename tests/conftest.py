@@ -1,8 +1,10 @@
 """How the tests are shared among workers (a file stays with one, those that take longest come first) and drawn."""
 
+import gc
 import os
 import sys
 
+import pytest
 from helpers import warm
 from hypothesis import settings
 
@@ -66,6 +68,17 @@ def pytest_collection_modifyitems(items):
         slow[item.path] += item.get_closest_marker("slow") is not None
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (place.get(item.path.stem, len(place)), not slow[item.path]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among thousands of tests and all that they import: these stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item):
