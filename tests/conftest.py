@@ -1,6 +1,7 @@
 """How the tests are shared among workers (a file stays with one, those that take longest come first) and drawn."""
 
 import gc
+import logging
 import os
 import sys
 
@@ -24,6 +25,13 @@ def pytest_configure(config):
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once
         config.option.loadscopereorder = False  # the order below, not that of the most tests
+
+
+def pytest_sessionstart(session):
+    """Nobody looks at a test's log, and to attach to the loggers of all libraries takes a fifth of a light test."""
+    if not session.config.getoption("submission"):
+        session.config.pluginmanager.unregister(name="logging-plugin").log_file_handler.close()
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 # The files that take longest: whoever gets one of them last keeps the others waiting.
