@@ -73,6 +73,7 @@ class ComparedNumber:
 
 
 FEW_DIGITS = "digits"  # the fact that a number has fewer than are asked for: `2 of 4`
+OF_TOOL = "of_tool"  # the fact that a tool gives it: which, and what it does otherwise
 DOUBTFUL, OTHER_ROWS = "doubtful value", "other rows"  # kinds of suggestions that are to be looked at one by one
 ALL_NUMBERS = "all numbers"  # a kind of suggestion: they stand there, beside others perhaps
 

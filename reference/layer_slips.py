@@ -15,9 +15,10 @@ from torch import nn
 from ._counting.calls import chosen
 from ._counting.values import run
 from ._slips import kinds, tables
-from ._slips.compose import WantedProducts, answered
+from ._slips.compose import Slip, WantedProducts, answered
 from ._slips.kept import kept
 from ._slips.layers import LAYERS
+from ._slips.operations import MULTIPLYING
 from .layers import layer_shapes, module_output_shapes, module_outputs
 
 if TYPE_CHECKING:
@@ -56,7 +57,28 @@ def _answered(found: tables.Tables, wanted: WantedProducts) -> dict[str, Any]:
 
 def _output_shapes(subject: CountedSubject, layers: list[str]) -> tables.Tables:
     rows = tables.with_held(lambda of: module_output_shapes(of, layers=layers))
-    return tables.Tables(subject=subject, rows=rows, library=tables.SHAPES)
+    more = Slip(
+        of="rows",
+        change=lambda found: _with_other_convolutions(subject, layers, found),
+        says=f"Other convolutions have rows, too: the task asks for {' and '.join(layers)}. nn.ConvTranspose2d, "
+        "nn.Conv1d and nn.Conv3d are classes of their own, of which _ConvNd is the base.",
+    )
+    return tables.Tables(subject=subject, rows=rows, library={**tables.SHAPES, "other_convolutions": more})
+
+
+def _with_other_convolutions(subject: CountedSubject, layers: list[str], found: tables.Rows) -> tables.Rows:
+    """With the rows of convolutions of all kinds.
+
+    Raises:
+        ValueError: there are no others, or none are asked for.
+    """
+    convolutions = [each for each in MULTIPLYING if each.startswith("Conv")]
+    rows = module_output_shapes(subject, layers=[*dict.fromkeys([*layers, *convolutions])])
+    if not set(layers) & set(convolutions) or len(rows) == len(found):
+        message = "there are no other convolutions"
+        raise ValueError(message)
+    known = {row["layer"]: row for row in found}
+    return [known.get(row["layer"], row) for row in rows]
 
 
 # ---- tables of layers --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.core.results import NotShown
-from labgrade.verdict import FEW_DIGITS, Outcome, without_value
+from labgrade.verdict import FEW_DIGITS, OF_TOOL, Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def _not_shown(submission: SubmissionReport, *, released: bool) -> Iterator[NotS
 def task_for_student(task: TaskReport, *, released: bool = False) -> TaskReport:
     """The same of one task."""
     visible = [check for check in task.checks if not check.hidden]
-    seen = tuple(_shown(check if released else without_guesses(check)) for check in visible)
+    seen = tuple(_check_for_student(check if released else without_guesses(check)) for check in visible)
     return replace(task, points=task.points - points.hidden_points(task.checks), checks=seen)
 
 
@@ -94,11 +94,13 @@ def without_guesses(check: Graded) -> Graded:
         return check
     few, _, enough = verdict.facts[FEW_DIGITS].partition(" of ")
     reason = f"got {verdict.facts.get('got', 'a number')}: with {few} significant digits it is not judged here"
-    waits = without_value(Outcome.MANUAL, reason, hint=f"print more digits: at least {enough} are needed")
+    more = f"print more digits: at least {enough} are needed"
+    tool = verdict.facts.get(OF_TOOL, "")  # its number tells nothing: anybody can run it
+    waits = without_value(Outcome.MANUAL, reason, hint=f"{tool} Besides, {more}" if tool else more)
     return replace(check, verdict=waits, earned=Fraction(0))
 
 
-def _shown(check: Graded) -> Graded:
+def _check_for_student(check: Graded) -> Graded:
     """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
     found = check.verdict.diagnosis
     shown = found and replace(found, refuted=(), fits=())

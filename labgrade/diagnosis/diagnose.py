@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis import as_code, unused
+from labgrade.diagnosis.bases import slipped
 from labgrade.diagnosis.behaviour import (
     ENOUGH_WRONG,
     Behaviour,
@@ -19,6 +20,7 @@ from labgrade.diagnosis.behaviour import (
     matters_on,
     same_as,
 )
+from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.networks.called import Called, called_on, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.core.results import NoAnswer, Submission
-    from labgrade.core.task import Check, Task
+    from labgrade.core.task import Check, SubjectSpec, Task
+    from labgrade.diagnosis.bases import Base
     from labgrade.diagnosis.behaviour import Hypothesis
     from labgrade.diagnosis.counterexample import SearchVerdict
     from labgrade.diagnosis.probe import ProbeGrader
@@ -138,6 +141,23 @@ class Diagnoser:
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and bool(behaviour.called) and all(each.right for each in behaviour.called)
 
+    def unseen(self, item: Item, base: Base, names: Sequence[str]) -> list[str]:
+        """The slips of these that may be a function's own though it is right on all small networks.
+
+        On none of them they make a difference.
+        """
+        trials = Trials(self._grader, self._task, item.check, self._submission)
+        behaviour, left = self._behaviour(trials), list(names)
+        try:
+            for called in behaviour.called if behaviour is not None else ():
+                if left:
+                    made = slipped(base, called.network.subject, {"among": [*left]}, trials.value_of)["values"]
+                    other = {name for name, plain in made if not fits(trials.kind, called.trial, plain)}
+                    left = [name for name in left if name not in other]
+        except FaultError:
+            return []
+        return left
+
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
         """The verdict of a search, with what the function does where nothing is said of it yet.
 
@@ -237,15 +257,14 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         return Diagnosis(causes=(CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
     for holds in (found.holds, *found.same, *found.alike) if found.holds is not None else ():
-        try:
-            here = matters_on(trials, holds, trial, item.subject)
-        except FaultError:
-            here = None
+        here = _here(trials, holds, trial, item.subject)
         if here is not None:
             known = [each for each in item.check.misconceptions if each.says == trial.verdict.hint]
             alike = bool(known) and not holds.says and same_as(trials, replace(holds, slips=here), found.called, known)
             # What the task's own subject refutes is no alternative.
-            left = found if holds is found.holds else replace(found, holds=holds, alike=())
+            alternatives = found.alike if holds is found.holds else ()
+            fit = [each for each in alternatives if _here(trials, each, trial, item.subject) is not None]
+            left = replace(found, holds=holds, alike=fit)
             return _holding(left, holds, here, trial.verdict.hint if alike else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
@@ -261,6 +280,14 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     return replace(
         seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but, spared=found.spared
     )
+
+
+def _here(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
+    """The slips that make the value on the task's own subject; None where they don't, or can't be made there."""
+    try:
+        return matters_on(trials, holds, trial, subject)
+    except FaultError:
+        return None
 
 
 def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:

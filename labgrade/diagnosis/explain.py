@@ -69,7 +69,7 @@ def unexplained(verdict: Verdict) -> bool:
 def with_explanation(
     verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry, *, scaled: bool = True
 ) -> Verdict:
-    """The verdict, with what the number is as its hint; as a fact for staff alone where the check is hidden.
+    """The verdict, with what the number is as its hint.
 
     It changes no credit. A verdict that already says something, or agrees as far as was printed, stays as it is.
     Without `scaled`, only a layer or a type of layers may make the difference.
@@ -83,8 +83,6 @@ def with_explanation(
         return replace(verdict, fits=tuple(found)) if found and scaled else verdict
     said = found[0]
     told = replace(verdict, facts={**verdict.facts, "explained": said})
-    if check.hidden:
-        return told
     if said in {_equal_to(says, _named(truth)) for truth in truths for _, says in _SCALES}:
         return replace(told, hint=_SCALED)  # the factor itself would tell the value
     return replace(verdict, hint=f"{show(value.value)} is {said}")

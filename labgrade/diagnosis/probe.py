@@ -18,7 +18,7 @@ from labgrade.diagnosis.fitting import typed
 from labgrade.judging.judge import judge
 from labgrade.spec import load
 from labgrade.truth.measure import UnfitError, files_given, original_file
-from labgrade.values import Artifact
+from labgrade.values import Artifact, Number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -157,7 +157,14 @@ class Trials:
         (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
         means = self._grader.judging_of(self.task, self.check, self._own(subject), self._whole)
         origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
-        return [None if value is None else self._judged(value, origin, *means) for value in values]
+        known: dict[Value, Trial] = {}  # most changes of a function make no difference, or one that others make
+        trials: list[Trial | None] = []
+        for value in values:
+            if isinstance(value, Number) and value not in known:
+                known[value] = self._judged(value, origin, *means)
+            judged = known.get(value) if isinstance(value, Number) else None
+            trials.append(judged or (None if value is None else self._judged(value, origin, *means)))
+        return trials
 
     def source(self) -> Source | None:
         """The only function that the answer comes from, with its file; None where it is not one of a Python file."""

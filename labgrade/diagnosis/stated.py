@@ -7,7 +7,8 @@ no slip makes, what its wrong rows have in common is said, and no other row has:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
@@ -15,7 +16,7 @@ from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
 from labgrade.diagnosis.whole_rows import exchanged
-from labgrade.judging.judge import either
+from labgrade.judging.judge import joined_explanations
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from labgrade.truth.oracle import Oracle
     from labgrade.values import Value
     from labgrade.verdict import ComparedRow, Verdict
+
+    Unseen: TypeAlias = Callable[[Base, Sequence[str]], Sequence[str]]
 
 _FEWEST_DIGITS = 4
 _FEWEST_ROWS = 2
@@ -62,13 +65,14 @@ def by_itself(
     if not unexplained(verdict) or item.check.measured:
         return verdict
     if isinstance(value, Table) and (said := _of_columns(value, item, means())):
-        return replace(verdict, facts={**verdict.facts, "explained": said}, hint="" if item.check.hidden else said)
+        return replace(verdict, facts={**verdict.facts, "explained": said}, hint=said)
     refuted = diagnoser is not None and diagnoser.refutes(item)
     if refuted and isinstance(value, Number):
         return verdict
     made, bases = means(), bases_of(item.check, quantities)
     if refuted or (diagnoser is not None and diagnoser.right_elsewhere(item)):
-        verdict = with_slip(verdict, value, item, made, bases, rows_alone=True)
+        unseen = partial(diagnoser.unseen, item) if diagnoser is not None and not refuted else _none
+        verdict = with_slip(verdict, value, item, made, bases, unseen=unseen)
         return verdict if refuted else with_explanation(verdict, value, item, made.oracle, quantities)
     return with_cause(verdict, value, item, made, bases, quantities)
 
@@ -96,26 +100,34 @@ def with_cause(
     return with_explanation(verdict, value, item, means.oracle, quantities) if unexplained(verdict) else verdict
 
 
+def _none(_base: Base, _names: Sequence[str]) -> list[str]:
+    return []
+
+
 def with_slip(
-    verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base], *, rows_alone: bool = False
+    verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base], *, unseen: Unseen | None = None
 ) -> Verdict:
     """The verdict with the sentence of the slip that gives its value, or with those of a few that do.
 
-    With `rows_alone` they are known not to hold elsewhere. Where a check is hidden, staff alone see it. It changes no
-    credit.
+    `unseen`: of a function that was called elsewhere, those that may hold all the same. It changes no credit.
     """
     subject = item.subject
     if subject is None or subject.handed_in or not isinstance(value, Number | Table):
         return verdict
-    answers = list(_answers(bases, subject, means.oracle))
-    trial = Trial(verdict=verdict, value=value, judging=means.judging, expect=means.expect)
+    made = list(_answers(bases, subject, means.oracle))
+    answers = [answer for _, answer in made]
     expected = means.expect(item.check.expected) if item.check.expected is not None else None
-    said = [] if rows_alone else _said(replace(trial, expected=expected), answers, means.kind)
-    hint = either(said) or in_common(verdict.rows, answers[0].get("kinds", {}) if answers and not said else {})
+    trial = Trial(verdict=verdict, value=value, judging=means.judging, expect=means.expect, expected=expected)
+    if unseen is None:
+        said = _said(trial, answers, means.kind)
+    else:
+        left = [_left(answer, partial(unseen, base), trial, means.kind) for base, answer in made]
+        said = _said(trial, left, means.kind, others=_different(answers))
+    hint = joined_explanations(said) or in_common(
+        verdict.rows, answers[0].get("kinds", {}) if answers and not said else {}
+    )
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
-    if item.check.hidden:
-        return replace(verdict, facts={**verdict.facts, "explained": hint})
     return replace(verdict, hint=hint)
 
 
@@ -140,18 +152,24 @@ def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: 
     if len(said) > _MOST_PAIRS:  # of which one may be a slip that few make
         likely = [{**each, "values": [pair for pair in each["values"] if _both(pair[0], each)]} for each in answers]
         said = _said(trial, likely, means.kind, others=others) or said
-    hint = either(said) if len(said) <= _MOST_PAIRS else ""
+    hint = joined_explanations(said) if len(said) <= _MOST_PAIRS else ""
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
-    if item.check.hidden:
-        return replace(verdict, facts={**verdict.facts, "explained": hint})
     return replace(verdict, hint=hint)
 
 
-def _answers(bases: Iterable[Base], subject: SubjectSpec, oracle: Oracle) -> Iterator[dict[str, Any]]:
+def _left(
+    answer: Mapping[str, Any], unseen: Callable[[Sequence[str]], Sequence[str]], trial: Trial, kind: AnswerType
+) -> dict[str, Any]:
+    """What slips give that fit here, and that nothing speaks against elsewhere."""
+    fitting = {name: plain for name, plain in answer["values"] if name and plain and fits(kind, trial, plain)}
+    return {**answer, "values": [(name, fitting[name]) for name in unseen(list(fitting))] if fitting else []}
+
+
+def _answers(bases: Iterable[Base], subject: SubjectSpec, oracle: Oracle) -> Iterator[tuple[Base, dict[str, Any]]]:
     for base in bases:
         try:
-            yield slipped(base, subject, {"most": 1}, oracle.value)
+            yield base, slipped(base, subject, {"most": 1}, oracle.value)
         except FaultError:  # then there is one explanation less
             continue
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -102,6 +103,12 @@ def _each_once(key: Callable[[Moved], object]) -> Callable[[Sequence[Part]], Fac
         return [int(not part.counted or first.setdefault(key(part.source), at) == at) for at, part in enumerate(parts)]
 
     return factors
+
+
+def _for_each_reader(parts: Sequence[Part]) -> Factors:
+    """Count what is written as often as it is read, once where nothing reads it."""
+    readers = Counter(id(part.source.tensor) for part in parts if part.kind == READ)
+    return [max(readers[id(part.source.tensor)], 1) if part.kind == WRITTEN else 1 for part in parts]
 
 
 def _is_float(moved: Moved) -> bool:
@@ -296,6 +303,16 @@ TRAFFIC: Library = {
         of="writes",
         change=times(lambda _: 2, (WRITTEN,)),
         says="What nodes write is counted twice. Each node writes its outputs once.",
+    ),
+    "written_for_each_reader": Slip(
+        of="writes",
+        change=_for_each_reader,
+        says="What a node writes is counted once for each node that reads it. It is written once, and read by each.",
+    ),
+    "reads_once": Slip(
+        of="reads",
+        change=without(lambda moved: moved.reread, (READ,)),
+        says="An activation that several nodes read counts once. Each of them reads it from memory again.",
     ),
     **{
         name: Slip(

@@ -82,7 +82,11 @@ class Products:
         left, right, *rest = operands
         left = _turned(left) if attributes.get("transA") else left
         right = _turned(right) if attributes.get("transB") else right
-        total = self.matmul(left, right, node, op)
+        try:
+            total = self.matmul(left, right, node, op)
+        except WrongError as error:
+            message = f"{error}{_turning(left, right, turned=bool(attributes.get('transB')))}"
+            raise WrongError(message) from None
         alpha, beta = attributes.get("alpha", 1.0), attributes.get("beta", 1.0)
         total = scaled(total, alpha)
         bias = rest[0] if rest else None
@@ -147,6 +151,17 @@ def _terms(pieces: tuple[Piece, ...], r0: int, r1: int, weight: Array, index: in
             row, k = piece.window
             terms.append(Term(row + r0 - piece.r0, k, rows, 1.0, index))
     return terms
+
+
+def _turning(left: Value, right: Value, *, turned: bool) -> str:
+    """That the second matrix fits the other way round, where it does."""
+    left, right = as_affine(left), as_affine(right)
+    if not (isinstance(left, Affine) and isinstance(right, np.ndarray) and right.ndim == len(PLAIN)):
+        return ""
+    if right.shape[1] != left.columns:
+        return ""
+    how = "transB=1 turns the second one round, which fits as it is" if turned else "with transB=1 the second one fits"
+    return f": {how}"
 
 
 def _matrix(constant: Array) -> Array:

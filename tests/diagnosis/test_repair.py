@@ -192,7 +192,8 @@ def told(text, rare=lambda _: 0, **how):
 def test_a_change_is_told_only_if_it_makes_the_function_right_everywhere():
     assert told("def f(n):\n    return 3 * n + 1") == ""
     assert told("def f(n):\n    return 3 * abs(n + 1) + 1") == (
-        "With `n` in place of `n + 1` in line 2 your function is right on all 7 small networks on which it was called."
+        "`1` is added, and does not belong there. With `n` in place of `n + 1` in line 2 your function is right on all "
+        "7 small networks on which it was called."
     )
     assert told("def f(n):\n    return n ** n") == ""
 
@@ -289,7 +290,9 @@ def test_a_change_is_judged_with_all_that_was_handed_in(tmp_path, monkeypatch):
 
 def test_a_set_that_has_to_be_a_list_is_changed_with_what_fills_it():
     text = "    found = set()\n    for each in [0] * (3 * n) + [1]:\n        found.add(each)\n    return len(found)"
-    assert told(f"def f(n):\n{text}").startswith("With `list` in place of `set` in line 2, and with `found.append`")
+    says = told(f"def f(n):\n{text}")
+    assert says.startswith("A set keeps what is equal once: the second of two equal ones is lost. With `list` in place")
+    assert "in place of `set` in line 2, and with `found.append`" in says
 
 
 def test_of_a_call_that_nothing_is_made_of_no_part_is_left():

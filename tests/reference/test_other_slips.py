@@ -3,13 +3,16 @@
 import io
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
+from labgrade.spec import course
 from labgrade.spec.registry import read
 from labgrade.subjects.models import Subject
 
 QUANTITIES = read("quantity", (Path(__file__).parents[2] / "reference",)).entries
+OWN = course.find(Path(__file__).parents[2])
 LEAN = Subject(model="micro/dilated", shape=(2, 3, 32, 40))
 
 
@@ -85,6 +88,22 @@ def test_an_output_that_lacks_the_plus_one():
     bounds = [str(total)] * 2
     answer = value("macs_slips", layers=["Conv2d", "Linear"], between=bounds)
     assert "no_plus_one" in [name for name, _ in answer["values"]]
+
+
+@pytest.mark.filterwarnings("ignore:Using padding")
+def test_shapes_of_convolutions_of_all_kinds():
+    subject = Subject(model="micro/unordered", shape=(2, 3, 32, 40), code=OWN.code_of("micro/unordered"))
+    module, x = subject.with_weights()
+    shapes = {}
+    for name, each in module.named_modules():
+        if isinstance(each, nn.modules.conv._ConvNd):
+            each.register_forward_hook(lambda _, __, y, name=name: shapes.update({name: list(y.shape)}))
+    module(x)
+    answer = QUANTITIES["module_output_shapes_slips"].load()(subject, layers=["Conv2d"])
+    rows = dict(answer["values"])["other_convolutions"]
+    assert {row["layer"]: row["output_shape"] for row in rows} == shapes
+    plain = QUANTITIES["module_output_shapes_slips"].load()(LEAN, layers=["Conv2d"])
+    assert "other_convolutions" not in dict(plain["values"])
 
 
 def test_a_file_of_weights_is_known_by_its_size_whatever_its_name(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from torch import nn
 
@@ -73,3 +74,19 @@ def test_weights_in_fields_of_their_type_are_not_raw(tmp_path):
     known = dict(onnx_slip_products.onnx_traffic_bytes_slips(path, input_shape=[2, 6])["values"])
     right = onnx_memory.onnx_traffic_bytes(path, input_shape=[2, 6])
     assert known["raw_alone"] == right - 36 * 4 - 2 * 8
+
+
+def test_what_several_nodes_read(tmp_path):
+    """Relu's 12 numbers are read by both other nodes, Neg's by the last; nothing reads the sum."""
+    path = tmp_path / "read.onnx"
+    nodes = [("Relu", ["x"], "a"), ("Neg", ["a"], "b"), ("Add", ["a", "b"], "y")]
+    made = [onnx.helper.make_node(kind, given, [out], name=out) for kind, given, out in nodes]
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3, 4]) for name in "xy"]
+    graph = onnx.helper.make_graph(made, "g", ends[:1], ends[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
+    known = dict(onnx_slip_products.onnx_traffic_bytes_slips(path)["values"])
+    tensor = 3 * 4 * 4
+    right = (1 + 1 + 1 + 1 + 2 + 1) * tensor
+    assert known[""] == right
+    assert known["written_for_each_reader"] == right + tensor
+    assert known["reads_once"] == right - tensor

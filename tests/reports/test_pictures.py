@@ -52,7 +52,7 @@ def reported(*checks, who=("ann",)):
     ids=["roofline", "frontier", "histogram", "bars"],
 )
 def test_a_picture_is_small_has_its_data_and_no_style_of_its_own(more, told):
-    text = str(pictures.of_check(graded(**more), "c1"))
+    text = str(pictures.check_pictures(graded(**more), "c1"))
     (drawn,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     assert len(drawn) < 30_000
     assert 'role="img"' in drawn
@@ -81,6 +81,15 @@ def test_what_waits_for_a_person_draws_no_bars():
     assert "<svg" not in student.render(for_student(reported(few)))
 
 
+def test_of_a_number_with_few_digits_the_tool_is_told_that_gives_it():
+    tool = "T gives this number. It adds biases."
+    found = incorrect("few", digits="2 of 4", of_tool=tool, got="1.5")
+    few = replace(graded(rows=ROWS), verdict=replace(found, hint="T gives this number. It adds 3 biases."))
+    page = student.render(for_student(reported(few)))
+    assert f"{tool} Besides, print more digits" in page
+    assert "3 biases" not in page
+
+
 def test_a_class_is_drawn_with_all_points_the_spread_of_tasks_and_mistakes():
     wrong = replace(graded(plot=RUNS), verdict=incorrect("wrong", hint="These are FLOPs."))
     report = reported(wrong, who=("ann", "bob"))
@@ -89,7 +98,7 @@ def test_a_class_is_drawn_with_all_points_the_spread_of_tasks_and_mistakes():
     assert "ann r1" in page
     assert "how many earned which share of each task" in page
     assert "how many made each of 1 mistakes" in page
-    assert [name for name, _ in class_pictures.of_class(report)] == [
+    assert [name for name, _ in class_pictures.all_pictures(report)] == [
         "How the points are spread",
         "Common mistakes",
         "1-1-task: check",

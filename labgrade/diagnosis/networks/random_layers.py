@@ -193,15 +193,28 @@ class Residual:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Twice:
-    """One layer that is called twice: a convolution where it stands on an image, else a linear layer."""
+    """One layer that is called twice: a convolution where it stands on an image, else a linear layer.
+
+    `shrinking`: without padding, so that it does less the second time.
+    """
 
     conv: Conv | None = None
     bias: bool = False
+    shrinking: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
         """For anything."""
         if self.conv and len(shape) == IMAGE:
-            return {"twice": [self.conv.keeping(shape[1], out=shape[1])]}, shape
+            step = self.conv.keeping(shape[1], out=shape[1])
+            padding = step["with"].get("padding", 0)
+            if not self.shrinking or isinstance(padding, str):
+                return {"twice": [step]}, shape
+            pads = padding if isinstance(padding, list) else [padding] * 2
+            left = [size - 4 * pad for size, pad in zip(shape[2:], pads, strict=True)]
+            if min(left) < 1:
+                return None
+            bare = {key: value for key, value in step["with"].items() if key != "padding"}
+            return {"twice": [step | {"with": bare}]}, (*shape[:2], *left)
         inner = Linear(outputs=shape[-1], bias=self.bias).fit(shape)
         return inner and ({"twice": [inner[0]]}, shape)
 

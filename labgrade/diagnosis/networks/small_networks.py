@@ -271,7 +271,7 @@ def more(*, as_files: bool, seed: int = 0) -> Iterator[SmallNetwork]:
             _NORM,
             _RELU,
             PoolLayer(kernel=2, stride=2, ceil_mode=True),
-            Twice(conv=Conv(kernel=(3, 3))),
+            Twice(conv=Conv(kernel=(3, 3)), shrinking=True),
         )
         body: list[Wish] = chance.sample([conv, Conv(kernel=pairs[3], times=2), *others], 4)
         shape = (chance.randint(2, 4), *(chance.randint(low, low + 6) for low in (2, 11, 13)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_OF_HOOK = 3  # parameters: the module, what it is given, what it puts out
 
 
 def edits(source: str, name: str) -> list[Edit]:
@@ -84,11 +85,16 @@ class _Finder(Expressions):
             if isinstance(node, ast.Try):
                 self._children(node)
             return
+        hook = self._hook
+        if isinstance(node, _Scope):
+            given = node.args.args[: len(node.args.args) - len(node.args.defaults)]
+            self._hook = tuple(each.arg for each in given[-_OF_HOOK:]) if len(given) >= _OF_HOOK else ()
         self._one(node)
         targets = _stored(node.target) if isinstance(node, ast.For) else []
         self._loops.append(targets)
         self._children(node)
         self._loops.pop()
+        self._hook = hook
 
     def _children(self, node: ast.AST) -> None:
         for name, value in ast.iter_fields(node):

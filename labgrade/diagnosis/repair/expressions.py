@@ -113,14 +113,34 @@ _WAYS: Mapping[type[ast.AST], str] = {
     ast.Tuple: "_collection",
     ast.List: "_collection",
 }
+_SIDES = {
+    one: other
+    for both in (
+        "h w",
+        "H W",
+        "height width",
+        "in out",
+        "cin cout",
+        "rows cols",
+        "row col",
+        "rows columns",
+        "first last",
+    )
+    for one, other in (both.split(), both.split()[::-1])
+}
+_SHORT = 3  # letters of a name that are what it says
 _FEWEST = 3  # sizes from which a tuple of numbers is an input's
 _PAIR = 2
 
 
 class Expressions(Places):
-    """Collects the changes of expressions; `_arguments` are the names of what the function is given."""
+    """Collects the changes of expressions; `_arguments` are the names of what the function is given.
+
+    `_hook`: the parameters of the function around it, if they are as many as a forward hook has.
+    """
 
     _arguments: Sequence[str] = ()
+    _hook: Sequence[str] = ()
     _unused: Sequence[ast.expr] = ()
 
     def _expression(self, node: ast.AST) -> None:
@@ -155,13 +175,15 @@ class Expressions(Places):
             return
         name = node.id if isinstance(node, ast.Name) else node.attr
         _, end = self._span(node)
-        for other in _NAMES.get(name, ()):
+        for other in dict.fromkeys([*_NAMES.get(name, ()), *self._counterparts(node)]):
             self._add(
                 (end - len(name), end),
                 other,
                 1,
                 apart(self._text(node), self._text(node)[: -len(name)] + other),
             )
+        if self._hook and isinstance(node, ast.Name) and name == self._hook[2]:
+            self._put(node, f"{self._hook[1]}[0]", 2)
         if name == "dim_value":
             self._put(node, f"({self._text(node)} or 1)", 1)
         if name == "value_info":
@@ -178,6 +200,18 @@ class Expressions(Places):
             whole = self._text(node)
             base = whole.removesuffix(name)
             self._put(node, f"({', '.join(base + each for each in _LAYERS)})", 3)
+
+    def _counterparts(self, node: ast.Name | ast.Attribute) -> list[str]:
+        """Names of the source that say height where this one says width, or what comes out for what goes in."""
+        if not isinstance(node, ast.Name):
+            return []
+        words = re.split(r"(_|\d+)", node.id)
+        others = [
+            "".join([*words[:at], _SIDES[word], *words[at + 1 :]]) for at, word in enumerate(words) if word in _SIDES
+        ]
+        if len(node.id) <= _SHORT:
+            others += [node.id.replace(one, other) for one, other in ("hw", "wh", "HW", "WH") if one in node.id]
+        return [each for each in others if re.search(rf"\b{each}\b", self._source)]
 
     def _constant(self, node: ast.Constant) -> None:
         value = node.value
@@ -314,6 +348,8 @@ class Expressions(Places):
             self._put(each, f"not ({self._text(each)})", 4)
 
     def _subscript(self, node: ast.Subscript) -> None:
+        if self._hook and self._text(node) == f"{self._hook[1]}[0]":
+            self._put(node, self._hook[2], 1)
         if isinstance(node.slice, ast.Slice):
             self._put(node, self._text(node.value), 1)
         elif isinstance(node.ctx, ast.Load):

@@ -22,9 +22,11 @@ from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.networks.called import Called, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import SmallNetwork
+from labgrade.diagnosis.repair.causes import cause
 from labgrade.diagnosis.repair.edits import edits, leading_to
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.repair.places import statements
+from labgrade.diagnosis.repair.trier import TRIER
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
 
@@ -39,48 +41,9 @@ if TYPE_CHECKING:
     Edits: TypeAlias = tuple[Edit, ...]
 
 _MOST_EDITS, _MOST_PAIRS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 60, 4, 24, 2, 4
-_MOST_NAMED = 3
-_SECONDS, _SECONDS_OF_PAIRS = 0.25, 0.15  # of CPU, for all changes that are tried on one network
+_MOST_NAMED, _FEW = 3, 3
+_SECONDS, _SECONDS_OF_PAIRS = 0.25, 0.12  # of CPU, for all changes that are tried on one network
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
-# Calls each changed function once, in the order in which it is called itself.
-_TRIER = """
-import sys
-from time import process_time
-
-_PARTS, _EDITS = {parts!r}, {edits!r}
-_begun, _at, _compiled = process_time(), -1, {{}}
-
-
-def _code(at, text):
-    if (at, text) not in _compiled:
-        _compiled[at, text] = compile(text, __file__, "exec", {flags!r}, True)
-    return _compiled[at, text]
-
-
-def _is_plain(value, depth=4):
-    if isinstance(value, dict):
-        return depth > 0 and all(isinstance(k, str) and _is_plain(v, depth - 1) for k, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return depth > 0 and all(_is_plain(each, depth - 1) for each in value)
-    return value is None or isinstance(value, (bool, int, float, str)) or hasattr(value, "dtype")
-
-
-def {function}(*given):
-    global _at
-    _at += 1
-    if process_time() - _begun > {seconds!r}:
-        raise TimeoutError  # what was returned until now is kept
-    parts, there = list(_PARTS), {{"__name__": __name__, "__file__": __file__}}
-    for part, start, end, text in _EDITS[_at]:
-        parts[part] = parts[part][:start] + text + parts[part][end:]
-    try:
-        for at, text in enumerate(parts):
-            exec(_code(at, text), there)
-        value = there[{function!r}](*given)
-        return value if _is_plain(value) else None
-    except Exception:
-        return None
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +56,7 @@ class Repair:
     slip: str = ""
     beside: Hypothesis | None = None
     on: str = "networks"
+    cause: str = ""
 
     def says(self) -> str:
         """It in words for the student."""
@@ -103,9 +67,10 @@ class Repair:
         besides = f"; what it does with {named} is another matter" if self.but else ""
         small = "small networks" if self.on == "networks" else self.on
         on = f"on all {self.tried} {small} on which it was called{besides}."
+        why = f"{self.cause} " if self.cause else ""
         if self.slip:
             return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} that alone is wrong {on}"
-        return f"{said[:1].upper()}{said[1:]} your function is right {on}"
+        return f"{why}{said[:1].upper()}{said[1:]} your function is right {on}"
 
 
 class Repairs:
@@ -255,7 +220,7 @@ class _Search:
         if not several:
             return []
         parts = statements(self._source.text)
-        text = _TRIER.format(
+        text = TRIER.format(
             parts=parts,
             edits=[sorted((_within(parts, each) for each in some), reverse=True) for some in several],
             flags=__future__.annotations.compiler_flag
@@ -275,6 +240,8 @@ class _Search:
         """
         found: Repair | None = None
         for some in several[:_MOST_CONFIRMED]:
+            if slip is not None and not self._leaves(some, slip):
+                continue
             done = self._changed(some)
             if len(done) < self._asked:
                 continue
@@ -291,10 +258,25 @@ class _Search:
             right = len(self._called) - len(still)
             if found is None or right > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
-                found = Repair(edits=some, tried=right, but=tuple(but), slip=says, beside=slip, on=noun(self._trials))
+                found = Repair(
+                    edits=some,
+                    tried=right,
+                    but=tuple(but),
+                    slip=says,
+                    beside=slip,
+                    on=noun(self._trials),
+                    cause="" if slip else cause(self._source.text, some),
+                )
             if not still:
                 break
         return found
+
+    def _leaves(self, some: Edits, slip: Hypothesis) -> bool:
+        """Whether a change leaves a slip, and nothing else, on a few networks: on most it fits one by chance."""
+        few = self._usual[-1 - _FEW : -1]
+        with self._written(self._with(some)) as changed:
+            done = changed.ahead([each.network.subject for each in few])
+        return len(done) == len(few) and all(self._accounted(*each, slip) for each in zip(few, done, strict=True))
 
     def _spoils(self, pairs: Sequence[tuple[Called, Trial]]) -> bool:
         """Whether a change makes something wrong that other checks of the same function look at."""

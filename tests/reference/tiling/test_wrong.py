@@ -84,6 +84,21 @@ def test_the_node_is_named_where_a_function_hides_it(proof):
     assert first.node in {node.name for node in mutant.graph.node}
 
 
+@pytest.mark.parametrize(
+    ("turned", "says"),
+    [
+        (1, "it multiplies 3x70 by 50x70: transB=1 turns the second one round, which fits as it is"),
+        (0, "it multiplies 3x70 by 50x70: with transB=1 the second one fits"),
+    ],
+)
+def test_a_weight_that_fits_the_other_way_round(proof, turned, says):
+    original = mlp([70, 50], batch=3, bias=False, seed=2)
+    weight = np.zeros((70, 50) if turned else (50, 70), np.float32)
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], name="y", transB=turned)
+    submitted = model([node], [onnx.numpy_helper.from_array(weight, "w")], [3, 70], [3, 50])
+    assert says in proof(submitted, original).findings[0].says
+
+
 def test_findings_come_in_the_order_of_m_n_k(proof):
     original, mutant, _ = make("a_layer_of_twelve_bits", 1)
     tiles = [finding.tile for finding in proof(mutant, original).findings if finding.tile]
