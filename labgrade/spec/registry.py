@@ -187,8 +187,10 @@ def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:
     files = [file for folder in folders for file in folder.glob("[!_]*.py") if here.search(_text(file))]
     if len(files) != 1:
         return None
+    source = files[0].read_text(encoding="utf-8")
     with contextlib.suppress(SyntaxError, SpecError):
-        return next((each for each in _functions(files[0]) if each.name == name), None)
+        found = _entries(files[0], source, _Aliases(files[0], source), lenient=False)
+        return next((each for each in found if each.name == name), None)
     return None
 
 
@@ -206,9 +208,22 @@ def _unfit_for_models(file: Path, found: list[Entry]) -> Iterator[SpecFinding]:
         yield SpecFinding(mark, message)
 
 
-def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
+_READ: dict[tuple[Path, str, bool], tuple[Entry, ...]] = {}
+
+
+def _functions(file: Path, *, lenient: bool = False) -> tuple[Entry, ...]:
+    """The public functions of a file. They are read once, by its content, if that is all that they follow from."""
     source = file.read_text(encoding="utf-8")
+    if (key := (file, source, lenient)) in _READ:
+        return _READ[key]
     aliases = _Aliases(file, source)
+    found = tuple(_entries(file, source, aliases, lenient=lenient))
+    if not aliases.met:
+        _READ[key] = found
+    return found
+
+
+def _entries(file: Path, source: str, aliases: _Aliases, *, lenient: bool) -> Iterator[Entry]:
     for node in _parsed(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
@@ -311,6 +326,8 @@ class _Aliases:
     That file is read when such a name is met, which most files have none of.
     """
 
+    met = False
+
     def __init__(self, file: Path, source: str) -> None:
         self._folder = file.parent
         self._assigned, self._imported = _top(source)
@@ -319,6 +336,7 @@ class _Aliases:
         """Return what a name stands for, or None if the file does not show it."""
         if name in self._assigned or name not in self._imported:
             return self._assigned.get(name)
+        self.met = True
         module, there = self._imported[name]
         stem = self._folder / module.replace(".", "/")
         files = (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())

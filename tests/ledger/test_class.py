@@ -342,7 +342,7 @@ def test_an_archive_of_a_class_is_graded_too(graded, tmp_path):
 
 
 def test_the_commands(room):
-    done = room.cli("grade", "handed in", "--jobs", "2")
+    done = room.forked("grade", "handed in", "--jobs", "2")
     assert done.returncode == 0, done.stderr
     assert "results are in 'results'; 17 checks were judged anew" in done.stdout
     room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
