@@ -393,3 +393,14 @@ def runs_at_once(call: Any) -> bool:
     same = call.alike and len(call.inputs) == 3 and len(call.inputs[0]) == 3  # noqa: PLR2004 - x, x, x of a batch
     plain = module.in_proj_weight is not None and module.bias_k is None and not module.add_zero_attn
     return bool(same and plain and module.batch_first and module.num_heads % 2 == 0 and module.in_proj_bias is not None)
+
+
+def layer_runs_at_once(call: Any) -> bool:
+    """Whether a transformer's encoder layer is one native kernel on a CPU when no gradient is asked for."""
+    module = call.module
+    if not isinstance(module, nn.TransformerEncoderLayer) or len(call.inputs[0]) != 3:  # noqa: PLR2004 - of a batch
+        return False
+    attention = module.self_attn
+    plain = attention.batch_first and attention.in_proj_weight is not None and attention.in_proj_bias is not None
+    known = bool(module.activation_relu_or_gelu) and module.norm1.eps == module.norm2.eps
+    return bool(plain and known and attention.num_heads % 2 == 0 and not module.training)

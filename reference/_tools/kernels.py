@@ -9,7 +9,7 @@ from torch.nn.modules import pooling
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from .functions import runs_at_once
+from .functions import layer_runs_at_once, runs_at_once
 from .hooked import BY_OUTPUT, biases, products
 from .net import (
     BIASES,
@@ -57,9 +57,10 @@ def in_one_kernel(function: Function, operation: CountedOperation) -> bool:
 def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOperation]]:
     """The products that kernels with a formula do. `at_once`: no gradient is asked for."""
     net.needs(nn.LSTM)
+    whole = tuple(f"{call.name}." for call in net.calls if at_once and layer_runs_at_once(call))
     for function in net.functions:
         own = function.call
-        if isinstance(own.module, RECURRENT):
+        if isinstance(own.module, RECURRENT) or own.name.startswith(whole):
             continue
         if at_once and isinstance(own.module, nn.MultiheadAttention) and runs_at_once(own):
             continue

@@ -6,6 +6,7 @@ import onnx
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from reference import leaf_calls, tool_slips
 from reference._counting.engine import analyse
@@ -146,3 +147,21 @@ def test_an_operator_is_no_method_whatever_the_class_of_its_tensor():
     own = Given(lambda: Forward(lambda _, x: (x.as_subclass(OfItsOwn) @ x.mT).matmul(x)), (2, 3, 4))
     found = [each for each in analyse(own).functions if each.macs]
     assert [(each.name, each.method) for each in found] == [("matmul", False), ("matmul", True)]
+
+
+@pytest.mark.parametrize("heads", [2, 3])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_what_flop_counter_sees_of_an_encoder_layer(heads, gradients):
+    """With an even number of heads and no gradient it is one kernel, of which the counter knows nothing."""
+
+    def build():
+        layer = nn.TransformerEncoderLayer(12, heads, 24, batch_first=True)
+        return nn.Sequential(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(12, 5)).eval()
+
+    subject = Given(build, (2, 7, 12))
+    with torch.set_grad_enabled(gradients), FlopCounterMode(display=False) as counter:
+        build()(torch.zeros(2, 7, 12))
+    known = [
+        each["value"] for each in tool_slips.flops_tool_slips(subject) if "torch.utils.flop_counter" in each["tools"]
+    ]
+    assert counter.get_total_flops() in known
