@@ -7,11 +7,14 @@ Without `--submission` it does nothing and imports nothing, and plain `pytest` r
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 from typing import Any
 
 import pytest
 from _pytest.config.findpaths import determine_setup
+
+_YOUNG = 200_000  # objects made since the last look for garbage, as in labgrade's own commands
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +80,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 def pytest_configure(config: pytest.Config) -> None:
     """Where submissions are asked for, grade."""
     if config.getoption("submission"):
+        gc.set_threshold(_YOUNG)
         from labgrade.pytest import unchanged
 
         known = unchanged.of(config)

@@ -327,12 +327,6 @@ def places(forms: Iterable[Form]) -> list[str]:
     return [_joined(words, place) for (place, _), words in found.items()]
 
 
-def describe(form: Form) -> str:
-    """A form in words: `'total_macs' in hw2_1.py`."""
-    words, place = _described(form)
-    return _joined([words], place)
-
-
 def _joined(words: list[str], place: str) -> str:
     *others, last = words
     said = f"{', '.join(others)} or {last}" if others else last

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def literals(task: Task) -> Iterator[SpecFinding]:
-    """Each value that the author wrote down and that is none of the answer's type. Computes nothing."""
+    """Yield the literal values that do not fit the answer's type. Computes nothing."""
     for check in task.checks:
         yield from _literals(task, check)
 
 
 def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
-    """All values computed: on the task's own subject compared with published figures and with each other.
+    """Compute all values and compare them with published figures and with each other.
 
     What can't be computed is a finding at its place, and the rest goes on. Nothing is where packages are missing.
     """
@@ -50,11 +50,11 @@ def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
                 yield from _judged(task, check, grader)
             for subject in subjects if depends_on_input(task, check) else ():
                 if subject is not None:
-                    yield from _indifferent(task, check, grader, subject)
+                    yield from _insensitive_inputs(task, check, grader, subject)
 
 
-def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:
-    """An expected tensor for each name that a wrong input changes too little of: on it, anything would be right."""
+def _insensitive_inputs(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:
+    """Find expected tensors that a wrong input hardly changes, so that any answer would be right."""
     judging, expect = grader.judging_of(task, check, subject)
     source = check.expected
     if source is None:
@@ -106,7 +106,7 @@ def _literals(task: Task, check: Check) -> Iterator[SpecFinding]:
 
 
 def _impossible(value: Value, kind: AnswerType, check: Check) -> str:
-    """Why nobody could hand in what is written down as right, or everybody could; nothing where it may be."""
+    """Say why nobody, or everybody, could hand in the literal right value; "" if it is possible."""
     parts = value.rows if isinstance(value, Table) else value
     if getattr(parts, "size", 1) == 0 or (isinstance(value, Mapping | Table) and not parts):
         return "this is empty, so that a hand-in without anything in it would be right; write what is expected"
@@ -131,7 +131,7 @@ _COUNTS = ("count", "bytes")
 
 
 def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec | None) -> Iterator[SpecFinding]:
-    """Each quantity that fails on the subject, at the subject where it is that which can't be built or run."""
+    """Yield each quantity that fails on the subject; at the subject if that can't be built or run."""
     _, expect = grader.judging_of(task, check, subject)
     library = [each.source for each in check.misconceptions if each.known]
     failed = False
@@ -144,17 +144,17 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
             if isinstance(error, NoSuchSlipError) and source is not check.expected:
                 continue
             failed = True
-            broken = _broken(grader, subject)
+            broken = _build_problem(grader, subject)
             if broken and broken in str(error):
                 yield _not_running(task, subject, broken)
             else:
                 yield SpecFinding(source.mark or _start(task), str(error))
     handed = any(isinstance(form, CallForm) and "model" in form.given for form in task.answers[check.answer].forms)
-    if subject is not None and handed and not failed and (broken := _broken(grader, subject)):
+    if subject is not None and handed and not failed and (broken := _build_problem(grader, subject)):
         yield _not_running(task, subject, broken)
 
 
-def _broken(grader: Grader, subject: SubjectSpec) -> str:
+def _build_problem(grader: Grader, subject: SubjectSpec) -> str:
     from labgrade.truth.named import why_broken  # `validate` without --compute needs nothing that computes
 
     return why_broken(grader.oracle.value, subject)
@@ -176,17 +176,17 @@ def _published(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -
 
 
 def _judged(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
-    """What the checker finds; a checker that raises is a finding, and the other checks go on."""
+    """Run the checker; if it raises, that is a finding, and the other checks go on."""
     name, mark = check.checker.name if check.checker else "", check.mark or _start(task)
     try:
         yield from _right_is_right(task, check, grader)
-        yield from _coinciding(task, check, grader)
+        yield from _coinciding_values(task, check, grader)
     except Exception as error:  # noqa: BLE001 - a course's own checker may raise anything
         yield SpecFinding(mark, f"the checker '{name}' failed: {type(error).__name__}: {error}")
 
 
 def _right_is_right(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
-    """The checker tried: on what is right, which has to earn all; where nothing is expected, on a value of the type.
+    """Try the checker on the right value, which must earn full credit, or on a value of the type.
 
     Of a table that is right, what is asked for may be one row.
     """
@@ -212,30 +212,30 @@ def _right_is_right(task: Task, check: Check, grader: Grader) -> Iterator[SpecFi
 _WRONG = (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
-def _same(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
-    """Whether two sources are one value; None where one of them is a slip that can't be made on the subject."""
+def _have_same_value(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
+    """Return whether two sources have the same value; None if one is a slip that the subject does not allow."""
     try:
         return judging(expect(one), expect(other)).outcome is Outcome.CORRECT
     except NoSuchSlipError:
         return None
 
 
-def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
-    """Misconceptions that are right, and pairs of them that no subject tells apart: then neither is ever claimed."""
+def _coinciding_values(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
+    """Find misconceptions that are right, and pairs that no subject tells apart, so that neither is ever named."""
     means = [grader.judging_of(task, check, subject) for subject in check.cases or (task.subject,)]
     if check.expected is None:
         return
 
     def same(one: Source, other: Source) -> bool:
         """On all subjects on which both can be."""
-        found = [_same(one, other, *each) for each in means]
+        found = [_have_same_value(one, other, *each) for each in means]
         return any(found) and False not in found
 
     where = "in every case" if check.cases else "on the task's own subject"
     for known in (each for each in check.misconceptions if not each.known):  # a library's slip is left out there
         if same(known.source, check.expected):
             yield SpecFinding(known.mark or _start(task), f"this misconception gives the right value {where}")
-        if all(_same(known.source, known.source, *each) is None for each in means):
+        if all(_have_same_value(known.source, known.source, *each) is None for each in means):
             yield SpecFinding(known.mark or _start(task), f"this misconception has no value {where}")
         for other in (each for each in check.also_right if same(known.source, each.source)):
             message = f"this misconception gives {where} what line {other.mark.line if other.mark else '?'} calls right"
@@ -251,7 +251,7 @@ def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFindin
 
 
 def never_called_again(task: Task) -> list[SpecFinding]:
-    """The answers that are computed of the task's own subject alone, so that a constant would do."""
+    """Find answers that are only computed for the task's own subject, so that a constant would pass."""
     found = []
     for wanted in task.answers.values():
         checks = [check for check in task.checks if check.answer == wanted.name and check.checker is not None]
@@ -266,7 +266,7 @@ def never_called_again(task: Task) -> list[SpecFinding]:
 
 
 def programs_without_cases(task: Task) -> list[SpecFinding]:
-    """The answers of which cases are asked that a program may give, too, which is always called in the same way."""
+    """Find answers with cases that may come from a program, which is always called in the same way."""
     found = []
     for wanted in task.answers.values():
         asked = [check for check in task.checks if check.answer == wanted.name and check.cases]
@@ -282,7 +282,7 @@ def programs_without_cases(task: Task) -> list[SpecFinding]:
 
 
 def is_computed(wanted: AnswerSpec) -> bool:
-    """Whether a function or a program of the student's computes it."""
+    """Return whether a student's function or program computes the answer."""
     return any(
         isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies) for form in wanted.forms
     )

@@ -46,7 +46,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Boxes in order, arrows between them with how many tensors run along each, and the tensors at both ends.
+    """Boxes in order, arrows with their number of tensors, and the graph's inputs and outputs.
 
     `inputs` and `outputs` are arrows from a name to a box, and from a box to a name.
     """
@@ -58,7 +58,7 @@ class Drawing:
 
 
 def fold(nodes: Sequence[Node], most: int = MOST_BOXES) -> Drawing:
-    """The graph with at most `most` boxes, if folding every section gets there; then sections are joined, too."""
+    """Fold a graph into at most `most` boxes; sections are joined if folding them is not enough."""
     ordered = _ordered(nodes)
     sections = _sections(ordered)
     for finest in _FINEST:
@@ -73,7 +73,7 @@ def fold(nodes: Sequence[Node], most: int = MOST_BOXES) -> Drawing:
 
 
 def _ordered(nodes: Sequence[Node]) -> list[Node]:
-    """The nodes in an order in which each comes after what it reads; ONNX asks for it, a broken file may differ."""
+    """Sort the nodes topologically. ONNX requires that order, but a broken file may differ."""
     made = {name: place for place, node in enumerate(nodes) for name in node.outputs}
     waits = [len({made[name] for name in node.inputs if name in made} - {place}) for place, node in enumerate(nodes)]
     readers: defaultdict[int, list[int]] = defaultdict(list)
@@ -93,7 +93,7 @@ def _ordered(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _sections(nodes: Sequence[Node]) -> list[list[Node]]:
-    """The nodes parted at the narrow places."""
+    """Split the nodes at the graph's narrow places."""
     last = {name: place for place, node in enumerate(nodes) for name in node.inputs}
     alive = last.keys() - {name for node in nodes for name in node.outputs}
     sections: list[list[Node]] = []
@@ -109,7 +109,7 @@ def _sections(nodes: Sequence[Node]) -> list[list[Node]]:
 
 
 def _groups(sections: Iterable[Sequence[Node]], finest: int) -> list[list[Node]]:
-    """What is drawn as one box: a node of a small section, all nodes of an operator in a large one."""
+    """Group the nodes into boxes: single nodes of small sections, all nodes of an operator in large ones."""
     groups: list[list[Node]] = []
     for section in sections:
         if len(section) <= finest and _width(section) <= _WIDEST:
@@ -123,7 +123,7 @@ def _groups(sections: Iterable[Sequence[Node]], finest: int) -> list[list[Node]]
 
 
 def _width(section: Sequence[Node]) -> int:
-    """How many nodes stand side by side: those that are as many steps below the section's beginning."""
+    """Return a section's width: the most nodes at the same depth."""
     depth: dict[str, int] = {}
     levels: Counter[int] = Counter()
     for node in section:
@@ -151,7 +151,7 @@ def _drawing(groups: Sequence[Sequence[Node]]) -> Drawing:
 
 
 def _sources(group: Iterable[Node], made: Mapping[str, int]) -> Iterator[int]:
-    """Where each tensor comes from that a group reads, once a tensor."""
+    """Yield the source of each tensor that a group reads, once for each tensor."""
     for name in dict.fromkeys(name for node in group for name in node.inputs):
         if name in made:
             yield made[name]
@@ -237,10 +237,10 @@ def _box(box: Box) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """Lines as a string of graphviz': no backslash, quote or brace means anything."""
-    return '"' + r"\n".join(_one(line) for line in lines) + '"'
+    """Quote lines as a graphviz string in which no backslash, quote or brace has a meaning."""
+    return '"' + r"\n".join(_quoted_line(line) for line in lines) + '"'
 
 
-def _one(line: str) -> str:
+def _quoted_line(line: str) -> str:
     line = " ".join(escaped(line).split())
     return for_graphviz(line if len(line) <= _LONGEST * 3 else f"{line[: _LONGEST * 3]}...")

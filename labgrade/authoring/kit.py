@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from labgrade import __version__
 from labgrade.authoring import kit_ci, kit_templates, kit_values
 from labgrade.authoring.kit_templates import Start
-from labgrade.authoring.public_source import needed
+from labgrade.authoring.public_source import needed_source
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
@@ -92,7 +92,9 @@ def make(
     own = _own_code(found, list(shown.values()), out)
     given = {task.id: task for task in _read_back(out)}
     files = _copy_files(found, list(given.values()), shown, out) if with_subjects else {}
-    asked = [_asked(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole]
+    asked = [
+        _as_students_see(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole
+    ]
     start = Start(subjects=files, own_code=bool(own), install=install)
     _write_around(specs[0].parent, asked, start, out)
     _add_left_out(out, without)
@@ -105,7 +107,7 @@ def make(
 
 
 def _read(found: Course, specs: list[Path], student: str) -> list[load.ReadSpec]:
-    """The specs of a lab, in the student's variant."""
+    """Read a lab's specs, in the student's variant."""
     read = load.read_all(specs, found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
@@ -113,7 +115,7 @@ def _read(found: Course, specs: list[Path], student: str) -> list[load.ReadSpec]
 
 
 def _public_parts(specs: list[Path], data: dict[Path, dict[str, Any]]) -> dict[Path, dict[str, Any]]:
-    """The public part of each spec that has one."""
+    """Return the public part of each spec that has one."""
     told = _lab_of(specs[0]).get(HIDDEN_POINTS) != UNTOLD
     shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
     if not shown:
@@ -125,7 +127,7 @@ def _public_parts(specs: list[Path], data: dict[Path, dict[str, Any]]) -> dict[P
 def _without_reference(
     found: Course, read: list[load.ReadSpec], shown: dict[Path, dict[str, Any]]
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
-    """The public parts with values in place of the course's own quantities, and what was left out.
+    """Replace the course's own quantities in the public parts by values; return what was left out, too.
 
     Raises:
         UsageError: nothing is left.
@@ -146,7 +148,7 @@ def _without_reference(
     return left, told
 
 
-def _asked(task: Task, data: dict[str, Any]) -> Task:
+def _as_students_see(task: Task, data: dict[str, Any]) -> Task:
     """Return the task as students see it, with what is checked only after handing in."""
     names = {check["id"] for check in data["checks"]}
     answers = {name: answer for name, answer in task.answers.items() if name in data["answers"]}
@@ -156,7 +158,7 @@ def _asked(task: Task, data: dict[str, Any]) -> Task:
 
 
 def _add_left_out(out: Path, without: list[str]) -> None:
-    """Say in START.md what can't be tried here, if there is anything."""
+    """Add to START.md what students can't try themselves, if there is anything."""
     if not without:
         return
     start = out / course.KIT_START
@@ -171,19 +173,19 @@ def _data(path: Path) -> dict[str, Any]:
 
 
 def _lab_of(spec: Path) -> dict[str, Any]:
-    """What the lab.yaml beside a spec says; nothing where there is none."""
+    """Return the data of the lab.yaml beside a spec, or nothing."""
     lab = spec.parent / "lab.yaml"
     return _data(lab) if lab.is_file() else {}
 
 
 def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction) -> None:
-    """Write the specs and their lab.yaml. `hidden`: what the lab's tasks are worth that are not shown."""
+    """Write the specs and their lab.yaml. `hidden` are the points of tasks that are not shown."""
     first = next(iter(shown))
     folder = out / "specs" / first.parent.name
     folder.mkdir(parents=True)
     lab = {word: said for word, said in _lab_of(first).items() if word not in _FOR_STAFF}
     if hidden:
-        lab = {"title": first.parent.name, HIDDEN_POINTS: public.plain(hidden), **lab}
+        lab = {"title": first.parent.name, HIDDEN_POINTS: public.points_as_number(hidden), **lab}
     if lab:
         (folder / "lab.yaml").write_text(yaml_write.dump(lab), encoding="utf-8")
     for path, data in shown.items():
@@ -193,14 +195,14 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction)
 def _copy_beside(given: dict[Path, dict[str, Any]], out: Path) -> None:
     """Copy the files that lie beside specs and are public."""
     for path, data in given.items():
-        for name in _beside(data):
+        for name in _public_files(data):
             target = out / "specs" / path.parent.name / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.parent / name, target)
 
 
-def _beside(data: dict[str, Any]) -> Iterator[str]:
-    """The files beside a spec that its public part names: its own, subjects, and what programs are provided with."""
+def _public_files(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the files beside a spec that its public part names."""
     yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
     yield from (each["file"] for each in subjects if "file" in each)
@@ -216,9 +218,9 @@ def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> list[Ent
     """Copy the course's own checkers and quantities that public checks use."""
     entries: list[Entry] = []
     for registry in (found.checkers, found.quantities, found.models):
-        names = {name.removesuffix(".onnx") for name in kit_values.named(shown, registry.kind)}
+        names = {name.removesuffix(".onnx") for name in kit_values.names_under(shown, registry.kind)}
         entries += [entry for name, entry in registry.entries.items() if name in names and found.is_own(entry.file)]
-    for file, text in needed(entries).items():
+    for file, text in needed_source(entries).items():
         target = out / file.relative_to(found.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
@@ -248,7 +250,7 @@ def _copy_files(found: Course, tasks: list[Task], shown: dict[Path, dict[str, An
             for subject in _subjects(task):
                 source = oracle.file(subject)
                 if source not in places:
-                    places[source] = _free(out / "subjects", task.id, source.name, set(places.values()))
+                    places[source] = _unused_name(out / "subjects", task.id, source.name, set(places.values()))
                     _copy(source, places[source], own=not subject.file)
                 if subject is task.subject:
                     named[task.id] = places[source].relative_to(out).as_posix()
@@ -263,7 +265,7 @@ def _copy_files(found: Course, tasks: list[Task], shown: dict[Path, dict[str, An
 
 
 def _subjects(task: Task) -> Iterator[SubjectSpec]:
-    """The ONNX files that the task's functions are given, or that its values are read off."""
+    """Yield the ONNX files that the task's functions are given or its values are read from."""
     calls = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
     if calls and not any("model_path" in form.given for form in calls) and not _provides(task):
         return
@@ -277,19 +279,19 @@ def _provides(task: Task) -> bool:
     return any(isinstance(form, RunForm) and form.varies for answer in task.answers.values() for form in answer.forms)
 
 
-def _free(folder: Path, task: str, name: str, taken: set[Path]) -> Path:
+def _unused_name(folder: Path, task: str, name: str, taken: set[Path]) -> Path:
     return folder / name if folder / name not in taken else folder / task / name
 
 
 def _copy(source: Path, target: Path, *, own: bool) -> None:
-    """A file, and its external data where the zoo made both: then nothing else lies beside it."""
+    """Copy a file, with its external data if labgrade made both."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for name, file in {source.name: source, **(beside(source) if own else {})}.items():
+    for name, file in {source.name: source, **(files_beside(source) if own else {})}.items():
         shutil.copyfile(file, target.parent / (target.name if name == source.name else name))
 
 
 def _copy_data(source: Path, folder: Path) -> None:
-    """The external data that a file beside a spec names: by name, since another's may lie in the same folder."""
+    """Copy the external data that a file beside a spec names; other files there may be another model's."""
     for name in external_data(source):
         if (source.parent / name).is_file() and not Path(name).is_absolute() and ".." not in Path(name).parts:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

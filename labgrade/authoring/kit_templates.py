@@ -47,7 +47,7 @@ _WORDS = {
 
 
 def files(tasks: Iterable[Task]) -> dict[str, str]:
-    """The templates by path: a Python file for each that functions are looked for in, answers.yaml, report.md."""
+    """Return the templates by path: Python files with the functions asked for, answers.yaml, report.md."""
     tasks = list(tasks)
     found = dict(_python(tasks))
     if entries := _answers(tasks):
@@ -58,7 +58,7 @@ def files(tasks: Iterable[Task]) -> dict[str, str]:
 
 
 def type_in_words(kind: AnswerType) -> str:
-    """What an answer of this type is: `a whole number`."""
+    """Describe an answer's type: `a whole number`."""
     if isinstance(kind, TableType):
         columns = ", ".join(f"{name}: {column}" for name, column in list(kind.columns.items())[:_MOST_COLUMNS])
         more = ", ..." if len(kind.columns) > _MOST_COLUMNS else ""
@@ -118,7 +118,7 @@ def _answers(tasks: list[Task]) -> str:
 
 
 def _plant(tree: dict[str, Any], path: list[str], words: str) -> None:
-    """Put a leaf at a dotted path; where a leaf and a branch would share a name, the path stays one key."""
+    """Put a leaf at a dotted path; if a leaf and a branch clash, the path stays one key."""
     first, *rest = path
     below = tree.setdefault(first, {}) if rest else None
     if isinstance(below, dict):
@@ -138,7 +138,7 @@ def _lines(tree: dict[str, Any], depth: int) -> Iterator[str]:
 
 
 def _report(tasks: list[Task]) -> str:
-    """The headings under which values are looked for, and the words before them as comments, which hold no answers."""
+    """Write the headings under which values are looked for, and the words before them as comments."""
     sections: dict[tuple[str, ...], dict[str, None]] = {}
     for _, answer, form in _forms(tasks):
         if isinstance(form, TextForm) and form.report is not None:
@@ -174,7 +174,7 @@ class Start:
 
 
 def start(title: str, tasks: Iterable[Task], about: Start) -> str:
-    """The text that comes with a kit: the tasks, how each answer may be handed in, and how to check it."""
+    """Write START.md: the tasks, how each answer may be handed in, and how to check it."""
     check = "labgrade check --course ." if about.own_code else "labgrade check"
     why = (
         "\n\n`--course .` lets the functions of this folder judge, which your course wrote; they run as they are."
@@ -212,7 +212,7 @@ def _about(task: Task, file: str) -> str:
 
 
 def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
-    """Lines that build what a task is about as it is given, and call each function of the task on it."""
+    """Return lines that build the task's subject and call each function of the task on it."""
     here = dict(_GIVEN_HERE)
     if subject.is_config:
         lines, here = [f"config = {dict(subject.options)!r}"], {"config": "config"}
@@ -237,7 +237,7 @@ def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
 
 
 def _built(subject: SubjectSpec) -> list[str]:
-    """Lines that build a model of the zoo or of the course, with its seeds and its input."""
+    """Return lines that build a model with its seeds and its input."""
     plain = {**as_plain(subject)}
     own = ["from pathlib import Path", "", "from labgrade.spec import course"] if plain.pop("code", None) else []
     settings = [f"model={plain.pop('model')!r}", f"shape={tuple(plain.pop('shape'))!r}"]

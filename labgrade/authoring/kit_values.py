@@ -65,13 +65,16 @@ def with_literal_values(
     others = public.worth(data["checks"]) - points + as_credit(data.get(HIDDEN_POINTS, 0))
     judged = {name for check in kept for _, name in answers_of(check)}
     answers = {name: answer for name, answer in data["answers"].items() if name in judged}
-    sums = {"points": public.plain(points), **({HIDDEN_POINTS: public.plain(others)} if others else {})}
+    sums = {
+        "points": public.points_as_number(points),
+        **({HIDDEN_POINTS: public.points_as_number(others)} if others else {}),
+    }
     return ({**data, **sums, "answers": answers, "checks": kept} if kept else None), told
 
 
 def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> str:
-    """Why a check can't go without the code, as a word; nothing where it can."""
-    if not own & set(named(data, "quantity")):
+    """Return why a check needs the course's code, as a word, or ""."""
+    if not own & set(names_under(data, "quantity")):
         return ""
     if check.cases or check.counterexample:
         return "cases" if check.cases else "counterexample"
@@ -84,13 +87,13 @@ def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> st
 
 
 def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], compute: Compute) -> dict[str, Any] | None:
-    """A check's data with values for its course's own quantities; None where what is expected is no plain value."""
+    """Replace the course's own quantities in a check by values; None if the right value is no plain data."""
     found = copy.deepcopy(data)
     subject = task.subject
-    if not own & set(named(data, "quantity")) or subject is None:
+    if not own & set(names_under(data, "quantity")) or subject is None:
         return found
     if _is_own(check.expected, own):
-        value = _written(compute(check.expected, subject))
+        value = _tensors_as_lists(compute(check.expected, subject))
         if not _is_plain(value) or _count(value) > _MOST_NUMBERS:
             return None
         found["expected"] = {"literal": value}
@@ -109,11 +112,11 @@ def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], comp
 def _alternative(
     row: dict[str, Any], source: Source, subject: SubjectSpec, own: set[str], compute: Compute
 ) -> dict[str, Any] | None:
-    """A misconception, or another right value, written out; None where it comes to nothing for this subject."""
+    """Write out a misconception or another right value; None if it does not exist for this subject."""
     if not _is_own(source, own):
         return row
     try:
-        value = _written(compute(source, subject))
+        value = _tensors_as_lists(compute(source, subject))
     except FaultError:
         return None
     return {**row, "value": {"literal": value}} if _is_plain(value) and _count(value) <= _MOST_NUMBERS else None
@@ -123,22 +126,22 @@ def _is_own(source: Source | None, own: set[str]) -> TypeGuard[QuantityCall]:
     return isinstance(source, QuantityCall) and source.quantity in own
 
 
-def _written(value: object) -> object:
-    """A value with its tensors as lists of numbers."""
+def _tensors_as_lists(value: object) -> object:
+    """Convert a value's tensors to lists of numbers."""
     if isinstance(value, dict):
-        return {key: _written(each) for key, each in value.items()}
+        return {key: _tensors_as_lists(each) for key, each in value.items()}
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _count(value: object) -> int:
-    """How many values there are in one."""
+    """Count the numbers and texts in a value."""
     if isinstance(value, dict):
         return sum(map(_count, value.values()))
     return sum(map(_count, value)) if isinstance(value, list | tuple) else 1
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON and YAML can hold it."""
+    """Return whether JSON and YAML can hold a value."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
     if isinstance(value, list | tuple):
@@ -146,13 +149,13 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def named(value: Any, key: str) -> Iterator[str]:
-    """Every name that stands under `key`: as a text, or as the only key of a mapping."""
+def names_under(value: Any, key: str) -> Iterator[str]:
+    """Yield every name under `key`: a text, or the only key of a mapping."""
     if isinstance(value, dict):
         if key in value:
             yield value[key] if isinstance(value[key], str) else next(iter(value[key]))
         for item in value.values():
-            yield from named(item, key)
+            yield from names_under(item, key)
     elif isinstance(value, list):
         for item in value:
-            yield from named(item, key)
+            yield from names_under(item, key)

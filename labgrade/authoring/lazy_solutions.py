@@ -38,7 +38,7 @@ _FEW_ENDINGS = 0.5  # of the rows: with more, names say nothing of types
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazySolution:
-    """What a lazy function of an answer does, and the first item that notices it; "" where none does."""
+    """What a lazy function does, and the first item that notices it, or ""."""
 
     answer: str
     says: str
@@ -52,7 +52,7 @@ class LazySolutions:
         self._grader, self._task, self._who = grader, task, who
 
     def tried(self) -> Iterator[LazySolution]:
-        """Each, with what notices it."""
+        """Yield each lazy solution with the item that notices it."""
         for wanted in self._task.answers.values():
             judged = [
                 each
@@ -68,7 +68,7 @@ class LazySolutions:
                         yield LazySolution(answer=wanted.name, says=says, noticed_by=self._noticed(judged, made))
 
     def _judged_on(self, item: Item) -> Iterator[Item]:
-        """The item; of a search for a counterexample the first networks that it comes upon."""
+        """Yield the item; of a search for a counterexample, its first networks."""
         if item.check.counterexample is None:
             yield item
             return
@@ -103,7 +103,7 @@ class LazySolutions:
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)
 
     def _matters(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> bool:
-        """Whether what is right, of numbers or tables, depends on what is changed of the input; tensors have to."""
+        """Return whether the right value depends on what is changed of the input; that of tensors must."""
         if wanted.type == "tensor" or isinstance(wanted.type, TableOfType):
             return True
         asked = [item for item in items(self._task) if item.check.answer == wanted.name and item.subject is not None]
@@ -111,7 +111,7 @@ class LazySolutions:
         return not all(self._is_as_right(item, changed) for item in (computed or asked)[:1])
 
     def _is_as_right(self, item: Item, changed: Callable[[InputSpec], InputSpec]) -> bool:
-        """Whether what is right on another input is right on the item's own, too."""
+        """Return whether the right value on another input is right on the item's own, too."""
         subject, source = item.subject, item.check.expected
         if subject is None or not isinstance(source, QuantityCall) or item.check.checker is None:
             return False
@@ -138,7 +138,7 @@ class LazySolutions:
         return self._value(wanted, item.subject)
 
     def _value(self, wanted: AnswerSpec, subject: SubjectSpec | None) -> Value | None:
-        """What the exemplar computes of a subject; None where it computes nothing."""
+        """Return what the exemplar computes of a subject, or None."""
         try:
             question = Question(
                 wanted=wanted,
@@ -166,7 +166,7 @@ class LazySolutions:
             return None
 
     def _noticed(self, judged: Sequence[Item], made: Callable[[Item], Value | None]) -> str:
-        """The first item at which the solution is not right."""
+        """Return the first item at which the solution is wrong."""
         return next((item.id for item in judged if not self._passes(item, made(item))), "")
 
     def _passes(self, item: Item, value: Value | None) -> bool:
@@ -195,7 +195,7 @@ def _with_arguments(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectS
 
 
 def _with_inputs(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectSpec | None:
-    """A subject with the inputs of another one."""
+    """Return a subject with the inputs of another one."""
     return replace(subject, input=other.input, further=other.further, passing=True) if subject is not None else None
 
 

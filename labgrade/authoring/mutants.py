@@ -54,7 +54,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """The text between two places, and what stands there instead."""
+    """A replacement for the text between two places."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class _Edit:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A statement at the top of a file: where its text is, its syntax tree as a text, and what it defines.
+    """A top-level statement: its place, its syntax tree as text, and the names it defines.
 
     It is parsed alone for each edit: a whole file takes four times as long.
     """
@@ -76,7 +76,7 @@ class _Statement:
 
 
 def mutants(source: str, names: set[str]) -> list[Mutant]:
-    """Every mutant of what `names` lead to in a source, in the order of the lines.
+    """Return every mutant of what `names` reach in a source, in line order.
 
     Raises:
         SyntaxError: the source is no Python.
@@ -97,7 +97,7 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
 
 
 def _apply(source: str, edit: _Edit) -> Mutant | None:
-    """The mutant of an edit; None where the tree stays the same, or no Python remains."""
+    """Apply an edit; None if the syntax tree stays the same or the result is no Python."""
     text, within = source[: edit.start] + edit.text + source[edit.end :], edit.within
     try:
         if ast.dump(ast.parse(text[within.start : within.end + len(text) - len(source)])) == within.tree:
@@ -127,7 +127,7 @@ class _Edits:
         self._lines = lines
 
     def begin(self, node: ast.stmt) -> None:
-        """What follows is of this statement, its decorators included."""
+        """Begin with the edits of a statement, decorators included."""
         start, end = self._span(node)
         for each in getattr(node, "decorator_list", ())[:1]:
             start = self._starts[each.lineno - 1]
@@ -135,7 +135,7 @@ class _Edits:
         self._within = _Statement(start, end, tree, min(binds(node)))
 
     def below(self, node: ast.AST) -> None:
-        """The edits of a node and of all within it, annotations and docstrings apart."""
+        """Collect the edits of a node and all within it, except annotations and docstrings."""
         if isinstance(node, ast.JoinedStr):  # CPython 3.11 does not tell where in it something stands
             return
         self._one(node)
@@ -147,7 +147,7 @@ class _Edits:
                     self.below(child)
 
     def _at(self, line: int, column: int) -> int:
-        """A place in the text; columns of the syntax tree are counted in bytes."""
+        """Return an offset in the text; the syntax tree counts columns in bytes."""
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
     def _span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
@@ -161,7 +161,7 @@ class _Edits:
         self._add(*self._span(node), text)
 
     def _one(self, node: ast.AST) -> None:
-        """The edits of one node, whatever kind it is."""
+        """Collect the edits of one node of any kind."""
         self._operation(node)
         self._collection(node)
         match node:
@@ -190,7 +190,7 @@ class _Edits:
                 self._replace(node, self._text(operand))
 
     def _collection(self, node: ast.AST) -> None:
-        """An element, an entry or a named argument fewer."""
+        """Drop an element, an entry or a named argument."""
         match node:
             case ast.Tuple(elts=[_, _, *_], ctx=ast.Load()) | ast.List(elts=[_, _, *_], ctx=ast.Load()) | ast.Set():
                 for index in range(len(node.elts)):
@@ -206,7 +206,7 @@ class _Edits:
         return self.source[start:end]
 
     def _operator(self, left: ast.expr, right: ast.expr, pattern: str) -> tuple[int, int] | None:
-        """Where an operator stands between its operands, whatever brackets there are."""
+        """Find an operator between its operands, whatever brackets surround it."""
         start, end = self._span(left)[1], self._span(right)[0]
         found = re.search(pattern, self.source[start:end])
         return None if found is None else (start + found.start(), start + found.end())
@@ -217,7 +217,7 @@ class _Edits:
             self._add(*place, other)
 
     def _arithmetic(self, node: ast.BinOp) -> None:
-        """Another operator; one operand without the other."""
+        """Replace the operator, or drop an operand."""
         symbols = _ARITHMETIC.get(type(node.op))
         if symbols is None:
             return

@@ -54,33 +54,33 @@ class NoticedBy:
 
 
 class Stage(Protocol):
-    """One or several checks. `most`: so many mutants at a time, for memory's sake; 0 is as many as there are cores."""
+    """One or several checks. `most` limits how many mutants run at a time, for memory; 0 is the number of cores."""
 
     @property
     def most(self) -> int:
-        """So many mutants at a time."""
+        """Return how many mutants may run at a time."""
 
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
-        """What notices this work; None where it is right."""
+        """Return what notices this work, or None if it passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparateChecks:
-    """Checks of one answer for one subject, judged as any student's are, but that nothing is explained."""
+    """Checks of one answer for one subject, judged as a student's but without explanations."""
 
     task: Task
     names: tuple[str, ...]
     most: int = 0
 
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
-        """What notices this work; None where it is right."""
+        """Return what notices this work, or None if it passes."""
         grading = TaskGrading(grader, self.task, who, explains=False)
-        return next(filter(None, (_told(name, grading.graded(name).verdict) for name in self.names)), None)
+        return next(filter(None, (_noticed_by(name, grading.graded(name).verdict) for name in self.names)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOfMany:
-    """One subject of a search."""
+    """A single subject of a search."""
 
     task: Task
     check: Check
@@ -88,9 +88,9 @@ class OneOfMany:
     most: int = 0
 
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
-        """What notices this work; None where it is right."""
+        """Return what notices this work, or None if it passes."""
         try:
-            return _told(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
+            return _noticed_by(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
         except FaultError as error:
             return NoticedBy(by=self.check.id, fault=str(error))
 
@@ -103,7 +103,7 @@ class StageSequence:
     most: int = 0
 
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
-        """What notices this work; None where it is right."""
+        """Return what notices this work, or None if it passes."""
         return next(filter(None, (stage(grader, who) for stage in self.stages)), None)
 
 
@@ -125,7 +125,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """Checks on small subjects, for all of which one process calls the function."""
+    """Checks on small subjects, whose calls share one process."""
 
     task: Task
     form: CallForm
@@ -133,7 +133,7 @@ class Together:
     most: int = 0
 
     def __call__(self, grader: Grader, who: Submission) -> NoticedBy | None:
-        """What notices this work; None where it is right."""
+        """Return what notices this work, or None if it passes."""
         check, limits = self.asked[0].check, self.task.limits
         wanted = self.task.answers[check.answer]
         questions = [
@@ -165,7 +165,7 @@ class Planner:
         self._items = [item for item in right if not item.check.counterexample]
 
     def stages(self) -> tuple[Sequence[Stage], Sequence[Stage]]:
-        """The stages, the quickest first; and what judges by itself all that was judged together."""
+        """Return the stages, quickest first, and stages that judge separately what was judged together."""
         groups = self._together()
         found = [self._tried(group) for group in groups]
         again = [each.alone for group in groups for each in group if isinstance(each.alone, SeparateChecks)]
@@ -173,7 +173,7 @@ class Planner:
         return [stage for stage, _ in sorted(found, key=lambda each: each[1])], again
 
     def _together(self) -> list[list[_Asked]]:
-        """What one process can answer: small subjects of one function, and those of a search."""
+        """Return the stage whose calls one process can make: small subjects, and those of a search."""
         groups: dict[tuple[str, bool], list[_Asked]] = {}
         for item in self._items:
             if self._form(item.check) is not None and self._is_small(item.subject):
@@ -184,7 +184,7 @@ class Planner:
         return several + [group for check in self._searched() for group in self._random(check)]
 
     def _alone(self, together: set[str]) -> Iterator[tuple[Stage, float]]:
-        """The other checks, those of one answer for one subject in one stage; and the seconds that it takes."""
+        """Yield a stage, with its seconds, for each answer and subject that remain."""
         groups: dict[str, list[Item]] = {}
         for item in self._items:
             if item.id not in together:
@@ -196,7 +196,7 @@ class Planner:
             yield SeparateChecks(task=self._hurried(seconds), names=names, most=most), seconds
 
     def _tried(self, asked: list[_Asked]) -> tuple[Stage, float]:
-        """The stage, by which the exemplar was tried, and the seconds that it takes."""
+        """Try the exemplar by a stage; return the stage and its seconds."""
         form = self._form(asked[0].check)
         begin = time.monotonic()
         if form is None or Together(task=self._task, form=form, asked=asked)(self._grader, self._who) is not None:
@@ -223,11 +223,17 @@ class Planner:
         files = files_given(self._grader.oracle, wanted, subject, self._who)
         judging, expect = self._grader.judging_of(self._task, check, subject, self._who)
         return _Asked(
-            by=by, subject=subject, files=files, check=check, judging=judging, expect=_once(expect), alone=alone
+            by=by,
+            subject=subject,
+            files=files,
+            check=check,
+            judging=judging,
+            expect=_computed_once(expect),
+            alone=alone,
         )
 
     def _form(self, check: Check) -> CallForm | None:
-        """The function of an answer that one process may call for several subjects."""
+        """Return the call form of an answer that one process may call for several subjects."""
         forms = [form for form in self._task.answers[check.answer].forms if isinstance(form, CallForm)]
         fits = call.writes if check.measured else call.returns
         return forms[0] if len(forms) == 1 and fits(forms[0]) else None
@@ -250,7 +256,7 @@ class Planner:
         return self._grader.oracle.file(subject).stat().st_size
 
     def _hurried(self, seconds: float) -> Task:
-        """A function may take five times as long as the exemplar's: what takes longer was noticed."""
+        """Limit a function to five times the exemplar's seconds; a slower mutant counts as noticed."""
         limits = self._task.limits
         allowed = max(_LEAST_SECONDS, _TIMES_SLOWER * seconds)
         return replace(self._task, limits=replace(limits, seconds=min(limits.seconds, allowed)))
@@ -261,7 +267,7 @@ def _subject(item: Item) -> SubjectSpec:
     return item.subject
 
 
-def _once(expect: Expect) -> Expect:
+def _computed_once(expect: Expect) -> Expect:
     """The same, with each value computed once."""
     known: dict[int, Value] = {}
 
@@ -273,7 +279,7 @@ def _once(expect: Expect) -> Expect:
     return remembered
 
 
-def _told(name: str, verdict: Verdict) -> NoticedBy | None:
+def _noticed_by(name: str, verdict: Verdict) -> NoticedBy | None:
     """Return what notices a mutant; None where it passes as the exemplar does."""
     if verdict.outcome is Outcome.FAULT:
         return NoticedBy(by=name, fault=verdict.facts.get("fault", verdict.reason))
@@ -282,7 +288,7 @@ def _told(name: str, verdict: Verdict) -> NoticedBy | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutantResult:
-    """What came of a mutant: the check that noticed it, or nothing; and whether that is a fault of labgrade's."""
+    """The check that noticed a mutant, or "", and a fault of labgrade's, if that was the reason."""
 
     file: str
     mutant: Mutant
@@ -291,7 +297,7 @@ class MutantResult:
 
 
 def mutants_of(task: Task, who: Submission) -> list[tuple[str, Mutant]]:
-    """The mutants of the functions that a task calls, with their file: what these lead to in the same file."""
+    """Return the mutants of the functions that a task calls, and of what these reach, with their file."""
     wanted: dict[str, set[str]] = {}
     for answer in task.answers.values():
         for form in answer.forms:
@@ -342,7 +348,7 @@ def try_all(
 
 
 def _noticed(stage: Stage, grader: Grader, works: Mapping[int, Submission], jobs: int) -> dict[int, NoticedBy]:
-    """Those of some works that a stage notices. One stage after the other, since a subject is built once a stage."""
+    """Return which works a stage notices. Stages run in turn, since each builds its subject once."""
 
     def judged(who: Submission) -> NoticedBy | None:
         with tempfile.TemporaryDirectory(dir=grader.store) as store:
@@ -355,12 +361,12 @@ def _noticed(stage: Stage, grader: Grader, works: Mapping[int, Submission], jobs
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _changed(who: Submission, file: str, mutant: Mutant, folder: Path) -> Submission:
-    """The exemplar's work with one mistake in it."""
+    """Write the exemplar's work with one mistake in it."""
     for each in who.files:
         target = folder / each
         target.parent.mkdir(parents=True, exist_ok=True)

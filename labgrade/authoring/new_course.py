@@ -180,7 +180,7 @@ submissions/*
 
 
 def files(name: str) -> dict[str, str]:
-    """The files of a new course by path, but for the schemas."""
+    """Return the files of a new course by path, without the schemas."""
     return {
         "README.md": _README.format(name=name),
         "pyproject.toml": _PYPROJECT.format(name=_project_name(name), version=__version__),
@@ -232,7 +232,7 @@ SETTINGS = {
 
 
 def schema_texts(course: Course) -> dict[str, str]:
-    """Each schema by the name of its file, as it stands there."""
+    """Return each schema's text by file name."""
     return {name: load.schema_as_text(made) for name, made in _schemas(course).items()}
 
 
@@ -244,7 +244,7 @@ def _schemas(course: Course) -> dict[str, Schema]:
 
 
 def expected_schema(course: Course) -> Schema:
-    """What `submissions/NAME.expected.yaml` may say: for each check of a task its outcome and its points."""
+    """Return the schema of `submissions/NAME.expected.yaml`: an outcome with points for each check."""
     outcome: Schema = {
         "title": "an outcome with its points (CORRECT 4)",
         "type": "string",
@@ -272,12 +272,12 @@ def keep_schemas(course: Course) -> None:
     with contextlib.suppress(OSError):
         for name, made in _schemas(course).items():
             file = course.specs / name
-            if not file.is_file() or not _says(file, made):
+            if not file.is_file() or not _holds_schema(file, made):
                 file.write_text(load.schema_as_text(made), encoding="utf-8")
 
 
-def _says(file: Path, made: Schema) -> bool:
-    """Whether a file holds this schema. Data is compared, because to lay it out takes ten times as long."""
+def _holds_schema(file: Path, made: Schema) -> bool:
+    """Return whether a file holds this schema. Comparing data is ten times as fast as formatting it."""
     try:
         return json.dumps(json.loads(file.read_bytes())) == json.dumps(made)
     except ValueError:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 
-def needed(entries: Iterable[Entry]) -> dict[Path, str]:
-    """The source that these functions need, by file: of each file only what they reach."""
+def needed_source(entries: Iterable[Entry]) -> dict[Path, str]:
+    """Return the source that these functions need, by file: only what they reach."""
     wanted: dict[Path, set[str]] = {}
     for entry in entries:
         wanted.setdefault(entry.file, set()).add(entry.name)
@@ -26,21 +26,21 @@ def needed(entries: Iterable[Entry]) -> dict[Path, str]:
     while waiting := {file: names for file, names in wanted.items() if done.get(file) != names}:
         for file, names in waiting.items():
             done[file] = set(names)
-            for other, more in _elsewhere(file, names):
+            for other, more in _imported_names(file, names):
                 wanted.setdefault(other, set()).update(more)
     return {file: _reduced(file, names) for file, names in done.items()}
 
 
 def _reduced(file: Path, names: set[str]) -> str:
-    """The source of a file with what is reached from `names` only."""
+    """Reduce a file's source to what `names` reach."""
     tree = _parse(file)
     found = reachable_names(tree, names)
-    body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
+    body = [kept for node in tree.body if (kept := _kept_statement(node, found)) is not None]
     return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
 
 
-def _elsewhere(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
-    """The files of the same folder that the reached part imports from, with the names that it asks of each."""
+def _imported_names(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
+    """Yield the files of the folder from which the reached part imports, with the names."""
     tree = _parse(file)
     found = reachable_names(tree, names)
     for node in (inner for top in tree.body for inner in ast.walk(top) if isinstance(inner, ast.ImportFrom)):
@@ -78,7 +78,7 @@ def _parse(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
-def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
+def _kept_statement(node: ast.stmt, names: set[str]) -> ast.stmt | None:
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
     if isinstance(node, IMPORTS):
@@ -91,17 +91,17 @@ def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
     if is_text(node):
         return None
     if isinstance(node, ast.If) and is_idle(node):
-        inside = [kept for inner in node.body if (kept := _kept(inner, names)) is not None]
+        inside = [kept for inner in node.body if (kept := _kept_statement(inner, names)) is not None]
         return ast.If(test=node.test, body=inside, orelse=[]) if inside else None
     return node if runs(node) or names & binds(node) else None
 
 
 def _attributes(tree: ast.Module, names: set[str], module: str) -> set[str]:
-    """What is asked of an imported module by the part that is kept: `_sizes.total`."""
+    """Return the attributes of an imported module that the kept part uses: `_sizes.total`."""
     return {
         each.attr
         for node in tree.body
-        if _kept(node, names) is not None
+        if _kept_statement(node, names) is not None
         for each in ast.walk(node)
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == module
     }

@@ -28,7 +28,7 @@ _SURVIVORS = ".survivors.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedMutants:
-    """Mutants that survive, and why they may: a line and what it becomes, a line, or all of a function.
+    """Mutants that may survive, and why: one change of a line, any of a line, or any of a function.
 
     What is left out (`""`) is any. `tasks`: for which it holds; none is all.
     """
@@ -42,7 +42,7 @@ class ExplainedMutants:
     mark: Mark
 
     def covers(self, file: str, mutant: Mutant, task: str) -> bool:
-        """Whether a mutant is one of these, for this task."""
+        """Return whether a mutant is one of these, for this task."""
         pairs = ((self.was, mutant.was), (self.becomes, mutant.becomes), (self.function, mutant.function))
         named = all(said in ("", is_) for said, is_ in pairs)
         return self.file == file and named and (not self.tasks or task in self.tasks)
@@ -50,7 +50,7 @@ class ExplainedMutants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A submission that tasks are tried by. `expected`: what each check of a task must come to."""
+    """A submission by which tasks are tried. `expected`: the outcome of each check of a task."""
 
     name: str
     expected: Mapping[str, Mapping[str, str]]
@@ -58,7 +58,7 @@ class Sample:
 
 
 def samples(folder: Path) -> list[Sample]:
-    """The samples of a folder of submissions, the exemplar first.
+    """Return the samples of a folder of submissions, the exemplar first.
 
     Raises:
         SpecError: a file beside them can't be understood.
@@ -86,7 +86,7 @@ def _refuse_missing_sample(folder: Path, name: str) -> SpecFinding:
 
 
 def outcomes(report: TaskReport) -> dict[str, str]:
-    """What each check came to, as it stands in a sample's file: `CORRECT 4`."""
+    """Return each check's outcome as a sample's file has it: `CORRECT 4`."""
     return {check.id: f"{check.verdict.outcome.value} {float(check.earned):g}" for check in report.checks}
 
 

@@ -29,7 +29,7 @@ _ENOUGH_WRONG, _ENOUGH = 3, 12  # random networks: so many that tell a slip from
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownSlip:
-    """A known wrong value and the checks that notice it. None: it can't be computed for that check's subject.
+    """A known wrong value and whether each check notices it. None: not computable for the check's subject.
 
     `library`: it is one of a library of slips, for which not every task gives an occasion.
     """
@@ -40,14 +40,14 @@ class KnownSlip:
 
 
 class Slips:
-    """The known wrong values of a task, tried as if `who` had handed them in."""
+    """The known wrong values of a task, judged as if `who` had handed them in."""
 
     def __init__(self, grader: Grader, task: Task, who: Submission) -> None:
         self._grader, self._task, self._who = grader, task, who
         self._networks: dict[str, Sequence[SubjectSpec]] = {}
 
     def own_hints(self) -> Iterator[str]:
-        """Each misconception that its own value does not bring up on any subject, or that another's hint answers."""
+        """Yield each misconception whose own value never gives its hint, or gives another's."""
         tried = [
             (check, known, [self._hint(item, known) for item in items(self._task) if item.check is check])
             for check in self._task.checks
@@ -65,7 +65,7 @@ class Slips:
                 yield f"{where}this value of '{check.id}' brings up another hint: '{hint}'"
 
     def all(self) -> list[KnownSlip]:
-        """Every known wrong value of the task's answers, tried at each check of the same answer."""
+        """Try every known wrong value of the task at each check of the same answer."""
         return [
             KnownSlip(
                 says=known.says,
@@ -76,7 +76,7 @@ class Slips:
         ]
 
     def _hint(self, item: Item, known: Alternative) -> str | None:
-        """The hint that a student with this wrong value gets; None where it is right or can't be computed."""
+        """Return the hint for this wrong value; None if it is right or can't be computed."""
         if item.check.counterexample:
             tried = list(self._on_networks(item.check, known))
             told = misconception(item.check, SearchResult(tried=tried))
@@ -102,7 +102,7 @@ class Slips:
         return None if trial is None else trial.verdict.outcome is not Outcome.CORRECT
 
     def _on_networks(self, check: Check, known: Alternative) -> Iterator[tuple[SubjectSpec, Trial, str]]:
-        """The value on random networks, up to where it was wrong on several."""
+        """Judge the value on random networks until it was wrong on several."""
         count = found = 0
         for subject in self._subjects(check) if isinstance(known.source, QuantityCall) else ():
             trial = self._trial(check, subject, known)
@@ -121,7 +121,7 @@ class Slips:
         return self._networks[check.id]
 
     def _trial(self, check: Check, subject: SubjectSpec | None, known: Alternative) -> Trial | None:
-        """The value judged on a subject, misconceptions aside; None where it can't be computed."""
+        """Judge the value on a subject without misconceptions; None if it can't be computed."""
         try:
             judging, expect = self._grader.judging_of(self._task, check, subject, self._who)
             value = expect(known.source)
@@ -136,8 +136,8 @@ class Slips:
             return None
 
 
-def asked(task: Task) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
-    """The quantities that trying a task's slips takes, besides what its checks take."""
+def needed_quantities(task: Task) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
+    """Yield the quantities that trying a task's slips needs beyond its checks."""
     for known, tried in _wrong_values(task):
         for item in tried:
             if isinstance(known.source, QuantityCall) and item.subject is not None and not item.subject.handed_in:
@@ -145,7 +145,7 @@ def asked(task: Task) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
 
 
 def _wrong_values(task: Task) -> list[tuple[Alternative, list[Item]]]:
-    """Each known wrong value once, with the checks of the same answer that may notice it."""
+    """Return each known wrong value once, with the checks that may notice it."""
     found: dict[tuple[str, str], tuple[Alternative, list[Item]]] = {}
     for check in task.checks:
         for known in check.misconceptions:
@@ -161,6 +161,6 @@ def _meaning(source: Source) -> Source:
 
 
 def _comparable(item: Item, known: Alternative) -> bool:
-    """A literal is a wrong value of its own check alone."""
+    """Return whether a wrong value concerns an item; a literal concerns only its own check."""
     own = any(known is each for each in item.check.misconceptions)
     return item.check.expected is not None and (own or not isinstance(known.source, LiteralValue))

@@ -30,7 +30,7 @@ _NOTHING = frozenset({Outcome.MISSING, Outcome.SKIPPED})
 
 
 def exemplar_of(task: Task, samples: Iterable[Sample], folder: Path, grader: Grader) -> str:
-    """Whose work is right throughout: the exemplar if it hands anything in, else a sample that should be, or nobody."""
+    """Return whose work should be right throughout: the exemplar if it hands anything in, else a sample, or ""."""
     for sample in samples:
         expected = sample.expected.get(task.id)
         if expected is not None:
@@ -43,8 +43,21 @@ def exemplar_of(task: Task, samples: Iterable[Sample], folder: Path, grader: Gra
     return ""
 
 
+def why_no_exemplar(task: Task, samples: Iterable[Sample], folder: Path) -> str:
+    """Say what is lacking where no submission is right throughout a task."""
+    exemplar = next((sample for sample in samples if sample.name == EXEMPLAR), None)
+    place = f"{folder.name}/{EXEMPLAR}"
+    if exemplar is None:
+        return f"no submission is right throughout: put an exemplar into '{place}'"
+    if not exemplar.expected:
+        return f"the exemplar lacks task '{task.id}': hand in its answers in '{place}', too"
+    if task.id not in exemplar.expected:
+        return f"the exemplar lacks task '{task.id}': '{place}.expected.yaml' does not say what each check comes to"
+    return f"no submission is right throughout: '{place}.expected.yaml' expects less than CORRECT of task '{task.id}'"
+
+
 def submission_of(folder: Path, name: str = "") -> Submission:
-    """A folder of labgrade's as a submission, its regular files as they are."""
+    """Return a trusted folder as a submission, with its regular files."""
     files = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -57,7 +70,7 @@ def submission_of(folder: Path, name: str = "") -> Submission:
 
 
 def points_exemplar_lacks(report: TaskReport, task: Task) -> Iterator[str]:
-    """Return the points that the exemplar does not get; only what is marked by a rubric may wait for a person."""
+    """Yield the points that the exemplar does not get; only what is marked by a rubric may wait for a person."""
     by_hand = {item.id for item in items(task) if item.check.by_hand}
     for check in report.checks:
         waits = check.verdict.outcome is Outcome.MANUAL and check.id in by_hand
@@ -66,21 +79,21 @@ def points_exemplar_lacks(report: TaskReport, task: Task) -> Iterator[str]:
 
 
 def points_for_nothing(grader: Grader, task: Task, empty: Path) -> Iterator[str]:
-    """Return the checks that give points to a submission without files."""
+    """Yield the checks that give points to a submission without files."""
     for check in TaskGrading(grader, task, Submission(name="empty", folder=empty, files=())).report().checks:
         if check.earned or check.verdict.outcome not in _NOTHING:
             yield f"nothing handed in is {check.verdict.outcome.value} at '{check.id}', {float(check.earned):g} points"
 
 
 def differences_when_repeated(before: TaskReport, after: TaskReport) -> Iterator[str]:
-    """Return what differs when the same submission is judged a second time."""
+    """Yield what differs when the same submission is judged a second time."""
     for one, other in zip(before.checks, after.checks, strict=True):
-        if _told(one) != _told(other):
+        if _without_timing(one) != _without_timing(other):
             yield f"judged twice, '{one.id}' is {one.verdict.outcome.value}, then {other.verdict.outcome.value}"
 
 
-def timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict[str, float]]:
-    """All checks judged, and how many seconds each took."""
+def grade_timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict[str, float]]:
+    """Judge all checks, and return how many seconds each took."""
     grading = TaskGrading(grader, task, who)
     took: dict[str, float] = {}
     for name in grading.items:
@@ -90,14 +103,14 @@ def timed(grader: Grader, task: Task, who: Submission) -> tuple[TaskReport, dict
     return grading.report(), took
 
 
-def _told(check: Graded) -> Graded:
+def _without_timing(check: Graded) -> Graded:
     return replace(check, seconds=0.0, printed="")
 
 
 def samples_as_expected(
     grader: Grader, task: Task, samples: Iterable[Sample], folder: Path, known: Mapping[str, TaskReport]
 ) -> list[str]:
-    """Where samples come to something else than their files say. `known`: those that were judged already.
+    """Return where samples differ from what their files say. `known` are reports that exist already.
 
     Two are judged at a time, but where programs are run.
     """
@@ -113,7 +126,7 @@ def samples_as_expected(
 
 
 def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
-    """Where a sample comes to something else than its file says; an outcome without points is that of any points."""
+    """Yield where a sample differs from its file; an outcome without points stands for any points."""
     wanted, got = sample.expected[report.id], outcomes(report)
     for check in dict.fromkeys((*wanted, *got)):
         said, right = got.get(check, ""), wanted.get(check, "")
@@ -126,5 +139,5 @@ def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
 
 
 def _why(verdict: Verdict) -> str:
-    """The reason of a verdict; of a failure, what failed."""
+    """Return a verdict's reason, or what failed."""
     return verdict.facts.get("fault") or full_reason(verdict)

@@ -124,8 +124,8 @@ def _queue(kind: str, path: Path, stack: contextlib.ExitStack) -> Client:
     jobs = options.pop(_JOBS)
     options.setdefault("security", True)
     # Scheduler and workers would show everybody in the network what runs on them.
-    options["scheduler_options"] = {"dashboard_address": _NO_PAGES, **_of(options, "scheduler_options", {}, path)}
-    given = _of(options, "worker_extra_args", [], path)
+    options["scheduler_options"] = {"dashboard_address": _NO_PAGES, **_option(options, "scheduler_options", {}, path)}
+    given = _option(options, "worker_extra_args", [], path)
     options["worker_extra_args"] = ["--no-dashboard", "--dashboard-address", _NO_PAGES, *given]
     try:
         cluster = stack.enter_context(getattr(dask_jobqueue, QUEUES[kind])(**options))
@@ -139,7 +139,7 @@ def _queue(kind: str, path: Path, stack: contextlib.ExitStack) -> Client:
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
-def _of(options: dict[str, Any], name: str, default: _Kind, path: Path) -> _Kind:
+def _option(options: dict[str, Any], name: str, default: _Kind, path: Path) -> _Kind:
     """Return an option of the queue's file."""
     found = options.get(name) or default
     if not isinstance(found, type(default)):

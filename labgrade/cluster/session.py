@@ -122,7 +122,7 @@ class _CollectingBook:
         """Nothing: the ledger is the grader's alone."""
 
 
-def _asked() -> Iterator[object]:
+def _requests() -> Iterator[object]:
     """What comes by stdin. When its other end is gone, so are we, at whatever point."""
     line = Connection(os.dup(0), writable=False)
     waiting: queue.Queue[object] = queue.Queue()
@@ -143,7 +143,7 @@ def main() -> None:
     """Answer each parcel: a course first, with an introduction; then submissions, with their verdicts."""
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # what is printed is no answer
-    asked = _asked()
+    asked = _requests()
     course = next(asked)
     if not isinstance(course, CourseParcel):
         message = "a session begins with a course"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.collect import forges, reports, taking
 from labgrade.collect.mirror import Mirror
 from labgrade.collect.repositories import Patience, Repository
-from labgrade.collect.taking import Given
+from labgrade.collect.taking import Handout
 from labgrade.core.errors import UsageError
 from labgrade.core.text import one_line
 from labgrade.submissions import collected, git_run
@@ -57,7 +57,7 @@ class Collecting:
     _asking: threading.Lock = field(default_factory=threading.Lock)  # of an API, which wants one request after another
 
     def run(self, wanted: Sequence[Repository], done: Callable[[str], None]) -> Collection:
-        """Collect them side by side, and keep the record. Who is not collected this time stays in it as they were.
+        """Collect repositories in parallel and keep the record, with earlier entries for those not collected now.
 
         Raises:
             UsageError: the template can't be had, or the record can't be written.
@@ -69,7 +69,7 @@ class Collecting:
             raise UsageError(message)
         git_run.go_on()
         given = self._given()
-        entries = _still(before.entries, wanted)
+        entries = _kept_entries(before.entries, wanted)
         for name, entry in self._all(wanted, given, before.entries):
             entries[name] = entry
             done(name)
@@ -79,9 +79,9 @@ class Collecting:
         return found
 
     def _all(
-        self, wanted: Sequence[Repository], given: Given, before: Mapping[str, Entry]
+        self, wanted: Sequence[Repository], given: Handout, before: Mapping[str, Entry]
     ) -> Iterator[tuple[str, Entry]]:
-        """The first alone, so that the others can borrow what they have in common; then side by side."""
+        """Collect the first alone, so that the others can borrow its objects, then the rest in parallel."""
         waiting = list(wanted)
         for each in wanted[:_FIRST]:
             waiting.remove(each)
@@ -101,31 +101,31 @@ class Collecting:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _given(self) -> Given:
-        """What students were given: the template's commits and, in each, the folder of this lab.
+    def _given(self) -> Handout:
+        """Return the handout: the template's commits and their folder of this lab.
 
         Raises:
             UsageError: it can't be had.
         """
         if not (address := self.rules.get("template")):
-            return Given()
+            return Handout()
         mirror = Mirror(self.mirror, address)
         try:
             if (trouble := self._fetch(mirror)) is not None and not mirror.got:
                 raise trouble
             tips = sorted({tip for each in mirror.answers for tip in each.branches.values() if tip in mirror.got})
             mirror.share()
-            return Given(tips=tuple(tips), trees=mirror.given_trees(tips, self.rules.get("folder", "")))
+            return Handout(tips=tuple(tips), trees=mirror.given_trees(tips, self.rules.get("folder", "")))
         except GitError as error:
             message = f"the template '{address}' can't be had: {error}"
             raise UsageError(message) from error
 
-    def _one(self, repository: Repository, given: Given, before: Entry | None) -> Entry:
-        """Collect one; whatever is wrong with it is said in its entry, and costs no other anything."""
+    def _one(self, repository: Repository, given: Handout, before: Entry | None) -> Entry:
+        """Collect one repository; its entry says what went wrong, and the others go on."""
         if repository.problem:
             return taking.untaken(repository, "no address", repository.problem)
         mirror = Mirror(self.mirror, repository.address or repository.link)
-        asked = taking.Asked(
+        asked = taking.CollectRequest(
             repository=repository,
             mirror=mirror,
             given=given,
@@ -144,13 +144,13 @@ class Collecting:
         return reports.with_document(asked, entry, self.folder / collected.DOCUMENTS)
 
     def _tell(self, mirror: Mirror) -> str:
-        """Ask the forge what git can't tell, where something changed; why it did not tell, or nothing."""
+        """Ask the forge for pushes and members if something changed; return why it did not answer, or ""."""
         if self.forge is None or mirror.is_told or not mirror.got:
             return ""
         forge, api = self.forge
         try:
             with self._asking:
-                pushes, members = forges.told(forge, forges.path_of(mirror.address, api))
+                pushes, members = forges.ask_forge(forge, forges.path_of(mirror.address, api))
         except forges.NotToldError as error:
             return one_line(str(error))
         wanted = {push.after for push in pushes if push.after} - mirror.gone
@@ -163,7 +163,7 @@ class Collecting:
         return ""
 
     def _fetch(self, mirror: Mirror) -> GitError | None:
-        """Ask for what is new, and fetch it; what hindered it, if anything did."""
+        """Fetch what is new; return what went wrong, or ""."""
         try:
             self.patience.ask(mirror.address, partial(self._look, mirror))
         except GitError as error:
@@ -183,8 +183,8 @@ class Collecting:
                 mirror.slim()
 
 
-def _still(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
-    """The entries of a record, but those of students who are collected under another name by now."""
+def _kept_entries(before: Mapping[str, Entry], wanted: Sequence[Repository]) -> dict[str, Entry]:
+    """Return the record's entries without students who are collected under another name now."""
     names = {each.name for each in wanted}
     students = {student.id for each in wanted for student in each.owners}
     return {name: each for name, each in before.items() if name in names or not students.issuperset(each["members"])}

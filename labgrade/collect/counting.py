@@ -27,8 +27,8 @@ _CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a lit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What a fetch saw: the commit the branch pointed to, None where it was not there, and those of other branches.
+class Sighting:
+    """What a fetch saw: the commit of the branch, None if there was none, and those of other branches.
 
     `pushed`: a server recorded it as a push of this very moment. `unread`: it was there, and could not be fetched.
     """
@@ -51,7 +51,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """In which fetch a commit was seen first, on any branch, and the earliest moment at which it can have been there.
+    """The fetch that first saw a commit on any branch, and the earliest moment at which it can have been there.
 
     `joined`: in which it was first seen on the branch that counts.
     """
@@ -62,8 +62,8 @@ class _Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """The commit that counts: when it was handed in, and what tells that. `staff`: what they had better know."""
+class CountedCommit:
+    """The commit that counts: when it was handed in, and the evidence. `staff`: remarks for them."""
 
     commit: str
     at: datetime
@@ -80,7 +80,7 @@ class History:
     the commits of the branch, parents before children.
     """
 
-    seen: Sequence[Seen]
+    seen: Sequence[Sighting]
     graph: Mapping[str, Commit]
     is_work: Callable[[str], bool] = lambda _: True
     arrived: dict[str, _Arrival] = field(default_factory=dict)
@@ -98,12 +98,12 @@ class History:
             for name in self._new(each.tip, self.arrived):
                 self.arrived[name] = _Arrival(*there[name], number)
 
-    def before(self, number: int) -> Seen | None:
-        """The last that tells all of the branch, before one of what was seen."""
+    def before(self, number: int) -> Sighting | None:
+        """Return the last complete sighting of the branch before one."""
         return next((each for each in reversed(self.seen[:number]) if each.tip is not None or not each.pushed), None)
 
     def _new(self, tip: str | None, known: Mapping[str, object]) -> Iterator[str]:
-        """The commits of a branch that are not known yet, parents before children."""
+        """Yield a branch's unknown commits, parents before children."""
         waiting = [tip] if tip in self.graph else []
         while waiting:
             name = waiting[-1]
@@ -118,15 +118,15 @@ class History:
                 yield name
 
     def at(self, commit: str) -> datetime:
-        """The earliest moment at which it can have been handed in."""
+        """Return the earliest moment at which a commit can have been handed in."""
         return self.arrived[commit].at
 
     def within(self, commit: str, tip: str | None) -> bool:
-        """Whether a commit is part of what a branch points to."""
+        """Return whether a commit is reachable from a tip."""
         return tip is not None and commit in reachable(tip, self.graph)
 
     def state(self, limit: datetime) -> str | None:
-        """What the branch pointed to at a moment: as a fetch saw it, or else as commits say that came after one."""
+        """Return the branch's tip at a moment, as a fetch saw it or as later commits claim."""
         for number in reversed(range(len(self.seen))):
             each = self.seen[number]
             found = each.tip if each.ended <= limit and each.tip in self.graph else self._claimed(number, limit)
@@ -135,7 +135,7 @@ class History:
         return None
 
     def _claimed(self, number: int, limit: datetime) -> str | None:
-        """The last commit that a fetch saw first and that was handed in by then, as far as anyone knows."""
+        """Return the last commit that a fetch saw first and that claims to be handed in by the limit."""
         tip = self.seen[number].tip
         earlier = next((each.tip for each in reversed(self.seen[:number]) if each.tip in self.graph), None)
         builds_on = self._built_on(earlier)
@@ -147,7 +147,7 @@ class History:
         return None
 
     def _built_on(self, commit: str | None) -> set[str]:
-        """A commit and all that contain it; nothing of None."""
+        """Return a commit and all its descendants."""
         found = {commit} if commit is not None else set()
         for name in self.arrived:  # parents before children
             if not found.isdisjoint(self.graph[name].parents):
@@ -155,7 +155,7 @@ class History:
         return found
 
     def last(self) -> str | None:
-        """What the branch pointed to when it was last there."""
+        """Return the branch's last known tip."""
         tips = (each.tip for each in reversed(self.seen) if each.tip in self.graph)
         return next((tip for tip in tips if tip is not None and self.is_work(tip)), None)
 
@@ -172,8 +172,8 @@ def reachable(tip: str, graph: Mapping[str, Commit]) -> set[str]:
     return found
 
 
-def choose(history: History, deadline: Deadline | None, owners: Iterable[Student]) -> Counts | None:
-    """The commit that counts for these students; None where they handed in nothing.
+def choose(history: History, deadline: Deadline | None, owners: Iterable[Student]) -> CountedCommit | None:
+    """Choose the commit that counts for these students; None if they handed in nothing.
 
     It is the last one in time. Where there is none, it is the one from which the late rule takes least, and of those
     the last; without a rule, the last of all.
@@ -182,7 +182,9 @@ def choose(history: History, deadline: Deadline | None, owners: Iterable[Student
     if last is None:
         return None
     if deadline is None:
-        return Counts(commit=last, at=history.at(last), by=_by(history, last, None), staff=tuple(_rewritten(history)))
+        return CountedCommit(
+            commit=last, at=history.at(last), by=_evidence(history, last, None), staff=tuple(_rewritten(history))
+        )
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     moments = (*(each.ended for each in history.seen), *(each.at for each in history.arrived.values()))
@@ -200,38 +202,40 @@ def choose(history: History, deadline: Deadline | None, owners: Iterable[Student
     days = late_rules.days_late(due, history.at(commit), grace)
     limit = late_rules.last_moment(due, 0, grace)
     staff = (*_rewritten(history), *_refuted(history, limit, due), *_after(history, commit, last))
-    return Counts(commit=commit, at=history.at(commit), by=_by(history, commit, limit), days_late=days, staff=staff)
+    return CountedCommit(
+        commit=commit, at=history.at(commit), by=_evidence(history, commit, limit), days_late=days, staff=staff
+    )
 
 
-def _by(history: History, commit: str, limit: datetime | None) -> str:
-    """What tells when it was handed in: a fetch where one does, else the student's own machine."""
+def _evidence(history: History, commit: str, limit: datetime | None) -> str:
+    """Name the evidence for the moment: a fetch, or else the student's own machine."""
     number = history.arrived[commit].fetch
     first = history.seen[number]
     before = history.before(number)
     if first.pushed:
-        return f"the push of {shown(first.ended)}, as the server recorded it"
+        return f"the push of {stamp(first.ended)}, as the server recorded it"
     if limit is not None and first.ended <= limit:
-        return f"the fetch of {shown(first.ended)}, which found it there"
+        return f"the fetch of {stamp(first.ended)}, which found it there"
     if limit is not None and before is not None and before.began > limit:
-        return f"the {_kind(before)} of {shown(before.began)}, in which it was not there yet"
-    return f"its committer date, which the student's machine wrote; first seen in the fetch of {shown(first.ended)}"
+        return f"the {_kind(before)} of {stamp(before.began)}, in which it was not there yet"
+    return f"its committer date, which the student's machine wrote; first seen in the fetch of {stamp(first.ended)}"
 
 
 def _rewritten(history: History) -> Iterator[str]:
-    """Where the branch does not go on from what it was: nothing of it is lost."""
+    """Say that the branch was rewritten; its earlier commits are kept."""
     there = [each for each in history.seen if each.tip in history.graph]
     for before, after in pairwise(there):
         if before.tip != after.tip and before.tip is not None and not history.within(before.tip, after.tip):
             yield (
-                f"the branch was rewritten (force-push) between {shown(before.ended)} and {shown(after.ended)}; "
+                f"the branch was rewritten (force-push) between {stamp(before.ended)} and {stamp(after.ended)}; "
                 f"{before.tip[:_SHORT]}, which it was before, is in the mirror"
             )
     if history.seen and history.seen[-1].tip is None and not history.seen[-1].unread and there:
-        yield f"the branch is there no more since {shown(history.seen[-1].ended)}; what it was is in the mirror"
+        yield f"the branch is there no more since {stamp(history.seen[-1].ended)}; what it was is in the mirror"
 
 
 def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
-    """Commits that claim to be in time and can't be: by a fetch, or by what they build on."""
+    """Find commits that claim to be in time but are refuted by a fetch or by their parents."""
     found = [
         (name, arrival)
         for name, arrival in history.arrived.items()
@@ -241,36 +245,36 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
         first = history.seen[arrival.fetch]
         before = history.before(arrival.fetch)
         why = (
-            f"was pushed at {shown(first.ended)}, as the server recorded it"
+            f"was pushed at {stamp(first.ended)}, as the server recorded it"
             if first.pushed
-            else f"was not there in the {_kind(before)} of {shown(before.began)}"
+            else f"was not there in the {_kind(before)} of {stamp(before.began)}"
             if before is not None and before.began > limit
             else "builds on a commit of a later date"
         )
-        claims = shown(history.graph[name].claimed.astimezone(due.tzinfo))
+        claims = stamp(history.graph[name].claimed.astimezone(due.tzinfo))
         yield f"{name[:_SHORT]} claims to be of {claims} and {why}: late"
     if len(found) > _MOST_NAMED:
         yield f"and {len(found) - _MOST_NAMED:,} more commits claim to be earlier than they can be"
     for name, arrival in history.arrived.items():
         if history.graph[name].claimed > history.seen[arrival.fetch].ended + _CLOCK:
-            yield f"{name[:_SHORT]} claims to be of {shown(history.graph[name].claimed)}, which was yet to come"
+            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which was yet to come"
             return
 
 
 def _after(history: History, commit: str, last: str) -> Iterator[str]:
-    """What came after the commit that counts."""
+    """Describe what came after the commit that counts."""
     if last == commit:
         return
     later = reachable(last, history.graph) - reachable(commit, history.graph)
     if later:
         said = "1 later commit does" if len(later) == 1 else f"{len(later):,} later commits do"
-        yield f"{said} not count; the last is {last[:_SHORT]} of {shown(history.at(last))}"
+        yield f"{said} not count; the last is {last[:_SHORT]} of {stamp(history.at(last))}"
 
 
-def _kind(seen: Seen) -> str:
+def _kind(seen: Sighting) -> str:
     return "push" if seen.began == seen.ended else "fetch"
 
 
-def shown(moment: datetime) -> str:
-    """A moment for people, to the second."""
+def stamp(moment: datetime) -> str:
+    """Format a moment to the second."""
     return (moment if moment.tzinfo else moment.astimezone(UTC)).isoformat(sep=" ", timespec="seconds")

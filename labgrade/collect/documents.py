@@ -46,7 +46,7 @@ class Rules:
 
 
 def link_in(text: bytes) -> str:
-    """The first link of a text; nothing where it has none."""
+    """Return the first link of a text, or ""."""
     found = _LINK.search(text[:_LARGEST_FILE].decode("utf-8", "replace"))
     return found[0].rstrip(".,;:") if found else ""
 
@@ -62,7 +62,7 @@ def keep(text: bytes, folder: Path) -> str:
 
 
 def download(link: str, rules: Rules) -> bytes:
-    """The Markdown that a link names.
+    """Download the Markdown that a link names.
 
     Raises:
         NoDocumentError: it can't be had, or must not be asked for.
@@ -86,7 +86,7 @@ def download(link: str, rules: Rules) -> bytes:
 
 
 def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
-    """Where a link leads.
+    """Parse a link, if it may be followed.
 
     Raises:
         NoDocumentError: it must not lead there.
@@ -114,11 +114,13 @@ def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
 
 
 def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
-    """Where it was sent on to, or else the text. The address that was looked at is the one that is asked."""
+    """Return the text, or where the server redirects. The address that was checked is the one that is asked."""
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)
-    timer = threading.Timer(_left(until), _cut, [plain])  # also where every byte comes in time, one by one
+    timer = threading.Timer(
+        _seconds_left(until), _shut_down, [plain]
+    )  # also where every byte comes in time, one by one
     timer.daemon = True
     timer.start()
     connection = http.client.HTTPConnection(host, port)
@@ -143,7 +145,7 @@ def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
         plain.close()
 
 
-def _cut(connection: socket.socket) -> None:
+def _shut_down(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
@@ -166,15 +168,15 @@ def _text(answer: http.client.HTTPResponse, rules: Rules) -> bytes:
 
 
 def _connected(addresses: Sequence[str], port: int, until: float) -> socket.socket:
-    """A connection to the first address that has one."""
+    """Connect to the first address that answers."""
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
-            return socket.create_connection((address, port), timeout=_left(until))
-    return socket.create_connection((addresses[-1], port), timeout=_left(until))
+            return socket.create_connection((address, port), timeout=_seconds_left(until))
+    return socket.create_connection((addresses[-1], port), timeout=_seconds_left(until))
 
 
 def _addresses(host: str, port: int, rules: Rules) -> list[str]:
-    """The addresses of a host, which may all be asked.
+    """Resolve a host; every address must be allowed.
 
     Raises:
         NoDocumentError: one of its addresses lies in the local network.
@@ -188,7 +190,7 @@ def _addresses(host: str, port: int, rules: Rules) -> list[str]:
 
 
 def _is_public(address: str) -> bool:
-    """Whether an address lies in the open net; one that stands for another lies where that does."""
+    """Return whether an address is public; an embedded IPv4 address is checked, too."""
     number = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(number, ipaddress.IPv6Address):
         other = number.ipv4_mapped or number.sixtofour or (number.teredo or [None])[0]
@@ -198,7 +200,7 @@ def _is_public(address: str) -> bool:
     return number.is_global and not number.is_multicast
 
 
-def _left(until: float) -> float:
+def _seconds_left(until: float) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError

@@ -28,12 +28,12 @@ _NONE = "0" * 40
 
 
 class NotToldError(Exception):
-    """The API did not tell; the message says why."""
+    """The API gave no answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Push:
-    """A push as the server recorded it: what the branch was before, and since; nothing where it was not there."""
+    """A push as the server recorded it: the branch's commit before and after, "" if it did not exist."""
 
     at: datetime
     branch: str
@@ -51,7 +51,7 @@ class Forge(Protocol):
         """The logins of all who may read it."""
 
 
-def told(forge: Forge, path: str) -> tuple[list[Push], list[str]]:
+def ask_forge(forge: Forge, path: str) -> tuple[list[Push], list[str]]:
     """The pushes, oldest first, and the members.
 
     Raises:
@@ -74,7 +74,7 @@ def path_of(address: str, api: str) -> str:
 
 
 def forge_of(rules: Mapping[str, Any]) -> tuple[Forge, str] | None:
-    """The API that lab.yaml names, and its address; None where it names none.
+    """Return the API that lab.yaml names and its address, or None.
 
     Raises:
         UsageError: it can't be asked.

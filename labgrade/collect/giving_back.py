@@ -37,8 +37,8 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
-    """What became of one: its state, and what is to be said of it."""
+class ReturnOutcome:
+    """The outcome for one repository: a state and a message."""
 
     name: str
     address: str
@@ -59,11 +59,11 @@ class Returning:
 
     @property
     def branch(self) -> str:
-        """The branch of ours, of which nothing else of a repository depends."""
+        """Return the name of labgrade's own branch."""
         return f"{OURS}{self.lab}"
 
-    def give_all(self, packages: Iterable[tuple[Package, str]]) -> list[Came]:
-        """Bring each package to its repository, side by side.
+    def give_all(self, packages: Iterable[tuple[Package, str]]) -> list[ReturnOutcome]:
+        """Push each package to its repository, in parallel.
 
         Raises:
             KeyboardInterrupt: Ctrl-C; said again, it goes on.
@@ -80,44 +80,44 @@ class Returning:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def give(self, package: Package, address: str) -> Came:
-        """Bring a package to one repository; what hindered it is said, and hinders no other."""
+    def give(self, package: Package, address: str) -> ReturnOutcome:
+        """Push a package to one repository; a failure is reported and does not stop the others."""
         try:
             return self.patience.ask(address, lambda: self._give(package, Mirror(self.mirror, address)))
         except GitError as error:
-            return Came(name=package.name, address=address, state=error.kind, said=one_line(str(error)))
+            return ReturnOutcome(name=package.name, address=address, state=error.kind, said=one_line(str(error)))
 
-    def _give(self, package: Package, mirror: Mirror) -> Came:
+    def _give(self, package: Package, mirror: Mirror) -> ReturnOutcome:
         mirror.prepare()
         tip, ours = self._tip(mirror), self._last(mirror)
         standing = self._standing(mirror, tip, ours) if tip else ""
         if tip and not standing:
             said = f"there is a branch '{self.branch.removeprefix('refs/heads/')}' that labgrade did not make here"
-            return Came(name=package.name, address=mirror.address, state=_NOT_OURS, said=said)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=_NOT_OURS, said=said)
         before = _text(mirror.path, "log", "-1", "--format=%B", standing) if standing else ""
         if _released(before) == package.history[-1].digest:
-            return Came(name=package.name, address=mirror.address, state=SAME)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=SAME)
         message = _message(package, before)
         if self.dry:
-            return Came(name=package.name, address=mirror.address, state=WOULD, message=message)
+            return ReturnOutcome(name=package.name, address=mirror.address, state=WOULD, message=message)
         tree = _tree(mirror.path, package.files)
         commit = _commit(mirror.path, tree, tip, message, package.history[-1].at)
         git(["update-ref", f"refs/returned/{self.lab}", commit], at=mirror.path)
         pushing = ["push", "--quiet", "--no-verify", "--", mirror.address, f"{commit}:{self.branch}"]
         git(pushing, at=mirror.path, access=self.access, bounds=_BOUNDS)
-        return Came(name=package.name, address=mirror.address, state=PUSHED, message=message)
+        return ReturnOutcome(name=package.name, address=mirror.address, state=PUSHED, message=message)
 
     def _tip(self, mirror: Mirror) -> str:
-        """What our branch points to on the server; nothing where it is not there."""
+        """Return our branch's commit on the server, or ""."""
         asking = ["-c", "protocol.version=0", "ls-remote", "--", mirror.address, self.branch]
         return git(asking, access=self.access, bounds=_BOUNDS).decode().partition("\t")[0]
 
     def _last(self, mirror: Mirror) -> str:
-        """What we pushed last, or were about to push when we were stopped."""
+        """Return the commit that we pushed last, or were about to push."""
         return _text(mirror.path, "for-each-ref", "--format=%(objectname)", f"refs/returned/{self.lab}")
 
     def _standing(self, mirror: Mirror, tip: str, ours: str) -> str:
-        """The last commit of ours that a branch holds, also where somebody added to it; nothing where it has none."""
+        """Return our last commit on the branch, even if somebody added to it, or ""."""
         if not ours:
             return ""
         fetching = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", mirror.address, tip]
@@ -142,7 +142,7 @@ def _tree(repository: Path, files: Mapping[str, bytes]) -> str:
 
 
 def _commit(repository: Path, tree: str, parent: str, message: str, at: str) -> str:
-    """The commit; the same however often it is made, so that a run that was stopped makes no second one."""
+    """Make the commit reproducibly, so that an interrupted run makes no second one."""
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
     below = ["-p", parent] if parent else []
     made = git(["commit-tree", tree, *below], at=repository, given=message.encode(), more=dates, bounds=_BOUNDS)
@@ -150,7 +150,7 @@ def _commit(repository: Path, tree: str, parent: str, message: str, at: str) -> 
 
 
 def _message(package: Package, before: str) -> str:
-    """What the commit says: what it is, and after a correction what changed and why."""
+    """Write the commit message; after a correction it says what changed and why."""
     last = package.history[-1]
     known = {each.digest: each for each in package.history}
     earlier = known.get(_released(before))
@@ -163,13 +163,13 @@ def _message(package: Package, before: str) -> str:
 
 
 def _released(message: str) -> str:
-    """The digest of the release that a commit of ours shows."""
+    """Return the digest of the release that a commit message names."""
     marks = [line.removeprefix(_MARK) for line in message.splitlines() if line.startswith(_MARK)]
     return marks[-1] if marks else ""
 
 
 def _changes(before: Release, after: Release) -> Iterator[str]:
-    """What earns another number of points, and all points together."""
+    """Yield the checks whose points changed, and the total."""
     was = {(task.id, check.id): check.earned for task in before.view.tasks for check in task.checks}
     now = {(task.id, check.id): check.earned for task in after.view.tasks for check in task.checks}
     for key in dict.fromkeys([*was, *now]):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from labgrade.collect.counting import Commit, Seen
+from labgrade.collect.counting import Commit, Sighting
 from labgrade.collect.forges import Push
 from labgrade.submissions.git_run import DAMAGED, TOO_LARGE, Bounds, GitError, git, ls_remote
 
@@ -45,7 +45,7 @@ _HEAD = re.compile(rb"ref: refs/heads/(?P<branch>[^\n]+)\tHEAD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a server answered: which commits its branches and tags pointed to, between these two moments."""
+    """A server's answer: the commits of its branches and tags, between two moments."""
 
     began: datetime
     ended: datetime
@@ -58,7 +58,7 @@ class Answer:
         return (self.head, self.branches, self.tags) == (other.head, other.branches, other.tags)
 
     def branch(self, wanted: str) -> str:
-        """The branch that counts: the one that was asked for, else the only one; without a wish the server's own."""
+        """Return the branch that counts: the one asked for, the only one, or the server's default."""
         if not wanted and self.head in self.branches:
             return self.head
         if wanted in self.branches:
@@ -85,7 +85,7 @@ class Mirror:
         self._read()
 
     def _read(self) -> None:
-        """The journal. A line that a kill cut off is none."""
+        """Read the journal, without a line that a kill cut off."""
         path = self.path / JOURNAL
         lines = path.read_bytes().split(b"\n") if path.is_file() else []
         for line in lines:
@@ -96,7 +96,7 @@ class Mirror:
             self._hear(plain)
 
     def _hear(self, plain: Mapping[str, Any]) -> None:
-        """Take in what stands in a line. Of answers that are all the same the first and the last tell everything."""
+        """Take in a line of the journal. Of equal answers in a row, only the first and the last are kept."""
         self.changes += not {"refs", "got", "pushes"}.isdisjoint(plain)
         self.is_told = "pushes" in plain or (self.is_told and "refs" not in plain)
         self.gone.update(plain.get("gone", ()))
@@ -121,7 +121,7 @@ class Mirror:
         self.answers.append(last)
 
     def prepare(self) -> None:
-        """Make it where it is not there, still empty."""
+        """Create an empty mirror if there is none."""
         _prepare(self.path, self.base)
 
     def note(self, plain: Mapping[str, Any], *, on_disk: bool = True) -> None:
@@ -137,7 +137,7 @@ class Mirror:
         self._hear(plain)
 
     def ask(self, access: Access) -> Answer:
-        """Ask the server what its branches point to, and write down the answer with its moments.
+        """Ask the server for its branches, and note the answer with its moments.
 
         Raises:
             GitError: there is no answer.
@@ -152,16 +152,16 @@ class Mirror:
         return answer
 
     def missing(self, answer: Answer) -> set[str]:
-        """What of an answer the mirror has not got yet."""
+        """Return the commits of an answer that the mirror lacks."""
         return {*answer.branches.values(), *answer.tags.values()} - self.got
 
     def tell(self, pushes: Iterable[Push], members: Iterable[str]) -> None:
-        """Write down what the server's API told."""
+        """Note what the server's API told."""
         rows = [[each.at.isoformat(), each.branch, each.before, each.after] for each in pushes]
         self.note({"pushes": rows, "members": list(members)})
 
     def known(self, commits: Iterable[str]) -> set[str]:
-        """Those of these commits that are here, under whatever name."""
+        """Return which of these commits the mirror has."""
         asked = "".join(f"{each}\n" for each in commits).encode()
         found = git(["cat-file", "--batch-check"], at=self.path, given=asked, bounds=_READ) if asked else b""
         return {row[0] for line in found.decode().splitlines() if (row := line.split())[1] == "commit"}
@@ -185,10 +185,10 @@ class Mirror:
         )
         self.note({"got": wanted})
 
-    def seen(self, wanted: str) -> list[Seen]:
-        """What each answer said of the branch that counts, and of the others."""
+    def seen(self, wanted: str) -> list[Sighting]:
+        """Return each answer's sighting of the branch that counts, and of the others."""
         return [
-            Seen(
+            Sighting(
                 began=each.began,
                 ended=each.ended,
                 tip=tip if tip in self.got else None,
@@ -199,8 +199,8 @@ class Mirror:
             for tip in [each.branches.get(each.branch(wanted))]
         ]
 
-    def graph(self, seen: Iterable[Seen], given: Iterable[str]) -> dict[str, Commit]:
-        """The commits of the tips that were seen or pushed, without those that students were given."""
+    def graph(self, seen: Iterable[Sighting], given: Iterable[str]) -> dict[str, Commit]:
+        """Return the commits reachable from seen or pushed tips, without the handout's."""
         tips = {tip for each in seen for tip in (each.tip, *each.others) if tip is not None}
         tips |= self.known({each for push in self.pushes for each in (push.before, push.after) if each})
         if not tips:
@@ -221,7 +221,7 @@ class Mirror:
         return frozenset(self.trees(commits.split(), folder.strip("/")).values())
 
     def ahead(self, tip: str, of: Iterable[str]) -> bool:
-        """Whether a tip holds commits that these don't."""
+        """Return whether a tip has commits that these lack."""
         if tip not in self.got:
             return False
         asked = "".join(f"{each}\n" for each in (tip, *(f"^{each}" for each in of))).encode()
@@ -236,7 +236,7 @@ class Mirror:
         git(["read-tree", "--dry-run", f"{commit}:{folder}"], at=self.path, bounds=_READ)
 
     def not_there(self, commit: str, folder: str) -> Iterator[str]:
-        """What a commit names and does not hold: submodules, and files that lie on a server of Git LFS."""
+        """Yield what a commit names but lacks: submodules, and files of Git LFS."""
         said = git(["ls-tree", "-r", "-l", "-z", f"{commit}:{folder}"], at=self.path, bounds=_READ)
         rows = [(head.split(), name) for head, _, name in (row.partition(b"\t") for row in said.split(b"\0") if row)]
         shown = {bytes(name): name.decode("utf-8", "backslashreplace") for _, name in rows}
@@ -252,14 +252,14 @@ class Mirror:
         )
 
     def text(self, commit: str, path: str) -> bytes:
-        """A small file of a commit; nothing where there is none."""
+        """Return a small file of a commit, or ""."""
         try:
             return git(["cat-file", "blob", f"{commit}:{path}"], at=self.path, bounds=_ANSWER)
         except GitError:
             return b""
 
     def share(self) -> None:
-        """Let others borrow what this mirror holds: what it has in common with them then takes room once."""
+        """Let other mirrors borrow this one's objects, so that common ones are stored once."""
         refs = "+refs/seen/*:refs/seen/*"
         git(
             ["fetch", "--quiet", "--no-write-fetch-head", "--", str(self.path.absolute()), refs],
@@ -268,11 +268,11 @@ class Mirror:
         )
 
     def slim(self) -> None:
-        """Drop what the common store holds, too."""
+        """Delete objects that the common store has, too."""
         git(["repack", "-a", "-d", "-l", "-q"], at=self.path)
 
     def own_bytes(self) -> int:
-        """The room that its packs take."""
+        """Return the size of its packs."""
         return sum(file.stat().st_size for file in (self.path / "objects" / "pack").glob("*.pack"))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from labgrade.collect import documents
-from labgrade.collect.counting import shown
+from labgrade.collect.counting import stamp
 from labgrade.collect.documents import NoDocumentError, Rules
 from labgrade.review.late import due_for
 from labgrade.spec import lab as late_rules
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.collect.taking import Asked, Entry
+    from labgrade.collect.taking import CollectRequest, Entry
 
 NONE = "no report"  # of who has no repository, and whose report can't be had
 _SOON = timedelta(hours=1)  # what is downloaded so soon after the deadline is what was there at the deadline
 
 
-def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
+def with_document(asked: CollectRequest, entry: Entry, folder: Path) -> Entry:
     """The entry with the document that its link names, if it has one. It is taken in without a repository, too."""
     link = _link(asked, entry)
     if not link:
@@ -36,17 +36,17 @@ def with_document(asked: Asked, entry: Entry, folder: Path) -> Entry:
         if chosen is None:
             said = f"{entry['said']}; the report by its link: {trouble}" if entry["said"] else trouble
             return {**entry, "said": said}
-        entry = _alone(entry, datetime.fromisoformat(chosen["at"]), limit)
+        entry = _entry_of_report(entry, datetime.fromisoformat(chosen["at"]), limit)
     found = {**entry, "document": {**(chosen or {"link": link}), "trouble": trouble}}
     if others := sorted({each.document for each in asked.repository.owners} - {link, ""}):
         found["document"]["others"] = f"the report at {link} was taken; the roster names another, {', '.join(others)}"
     if chosen is not None and limit is not None and (at := datetime.fromisoformat(chosen["at"])) > limit + _SOON:
-        found["document"]["late"] = f"the report was first downloaded at {shown(at)}, after the deadline"
+        found["document"]["late"] = f"the report was first downloaded at {stamp(at)}, after the deadline"
     return found
 
 
-def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
-    """The entry of a report that was taken in without a repository. Nobody knows when a late one was written."""
+def _entry_of_report(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
+    """Return the entry of a report without a repository. Nobody knows when a late one was written."""
     known = limit is None or at <= limit + _SOON
     moment = at if limit is None else min(at, limit)
     found = {
@@ -54,7 +54,7 @@ def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
         "state": TAKEN,
         "said": "",
         "handed_in": moment.isoformat() if known else None,
-        "by": f"the download of its report at {shown(at)}" if known else "",
+        "by": f"the download of its report at {stamp(at)}" if known else "",
         "days_late": 0,
         "left_out": [],
         "staff": [],
@@ -66,15 +66,15 @@ def _alone(entry: Entry, at: datetime, limit: datetime | None) -> Entry:
     return found
 
 
-def _link(asked: Asked, entry: Entry) -> str:
-    """Where the report is: as the roster says, or a file of the commit that counts."""
+def _link(asked: CollectRequest, entry: Entry) -> str:
+    """Return the report's link, from the roster or from a file of the commit that counts."""
     if asked.repository.link or not asked.rules.get("document") or "commit" not in entry:
         return asked.repository.link
     path = f"{asked.folder}/{asked.rules['document']}".lstrip("/")
     return documents.link_in(asked.mirror.text(entry["commit"], path))
 
 
-def _limit(asked: Asked, entry: Entry) -> datetime | None:
+def _limit(asked: CollectRequest, entry: Entry) -> datetime | None:
     if asked.deadline is None:
         return None
     rule = asked.deadline.rule
@@ -82,8 +82,8 @@ def _limit(asked: Asked, entry: Entry) -> datetime | None:
     return late_rules.last_moment(due_for(asked.deadline, asked.repository.group), entry.get("days_late", 0), grace)
 
 
-def _download(asked: Asked, link: str, folder: Path, limit: datetime | None) -> str:
-    """Download it, unless what counts is there already; why it could not be had, or nothing."""
+def _download(asked: CollectRequest, link: str, folder: Path, limit: datetime | None) -> str:
+    """Download a report unless the version that counts is there; return why that failed, or ""."""
     versions = [datetime.fromisoformat(each["at"]) for each in asked.mirror.documents if each["link"] == link]
     if limit is not None and any(at > limit for at in versions):
         return ""
@@ -98,7 +98,7 @@ def _download(asked: Asked, link: str, folder: Path, limit: datetime | None) -> 
 
 
 def _chosen(versions: Sequence[Mapping[str, str]], limit: datetime | None) -> Mapping[str, str] | None:
-    """The last version of the deadline, or else the first after it."""
+    """Return the last version before the deadline, or else the first after it."""
     if limit is None:
         return versions[-1] if versions else None
     in_time = [each for each in versions if datetime.fromisoformat(each["at"]) <= limit + _SOON]

@@ -38,12 +38,12 @@ class Repository:
 
     @property
     def link(self) -> str:
-        """Where the roster says that the report is."""
+        """Return the report's link in the roster."""
         return next((each.document for each in self.owners if each.document), "")
 
 
 def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Repository]:
-    """All repositories of a class, each once, by name.
+    """Return all repositories of a class, each once, by name.
 
     Raises:
         UsageError: nothing says where they are.
@@ -58,7 +58,7 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
         try:
             address = _address(student, lab, rules)
         except NoAddressError as error:
-            found.append(_one(roster, "", [student], str(error)))
+            found.append(_repository(roster, "", [student], str(error)))
             continue
         if address:
             owners.setdefault(address, []).append(student)
@@ -69,8 +69,8 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
         if len(theirs) == 1 and not _shared(own, ""):
             theirs[0].extend(own)  # what their group hands in
         else:
-            found.append(_one(roster, "", own, _shared(own, "the link of its report")))
-    found += [_one(roster, address, own, _shared(own, "its address")) for address, own in owners.items()]
+            found.append(_repository(roster, "", own, _shared(own, "the link of its report")))
+    found += [_repository(roster, address, own, _shared(own, "its address")) for address, own in owners.items()]
     taken: dict[str, Repository] = {}
     for each in found:
         if taken.setdefault(each.name.casefold(), each) is not each:
@@ -80,7 +80,7 @@ def repositories(roster: Roster, lab: str, rules: Mapping[str, Any]) -> list[Rep
 
 
 def _address(student: Student, lab: str, rules: Mapping[str, Any]) -> str:
-    """Where a student's repository is; nothing of who has only the link of a report."""
+    """Return the address of a student's repository; "" for a student with only a report's link."""
     template = student.repository or rules.get("repository", "")
     if template in ("", NO_REPOSITORY) and student.document:
         return ""
@@ -100,7 +100,7 @@ def _shared(owners: list[Student], what: str) -> str:
     return f"{what} is that of {called}, too, who are not in the same group" if len(groups) > 1 else ""
 
 
-def _one(roster: Roster, address: str, owners: list[Student], problem: str) -> Repository:
+def _repository(roster: Roster, address: str, owners: list[Student], problem: str) -> Repository:
     first = owners[0]
     name = first.submission or (first.group if len(owners) > 1 and not problem else first.id)
     unfit = names.split(name) != (name,) or name.startswith(".")
@@ -115,7 +115,7 @@ def _one(roster: Roster, address: str, owners: list[Student], problem: str) -> R
 
 @dataclass(slots=True)
 class Patience:
-    """How often a server is asked that does not answer: with growing pauses, and once where it has failed others.
+    """How often a silent server is asked: with growing pauses, but once if it has failed for others.
 
     `stopped` ends all waiting.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def packages(found: Whole, names: Collection[str]) -> Iterator[Package]:
-    """What goes back, of each of these submissions that was released.
+    """Yield what goes back for each of these submissions that was released.
 
     Raises:
         UsageError: pages need what is not installed.
@@ -62,7 +62,7 @@ def files(report: Report) -> dict[str, bytes]:
 
 
 def addresses(found: Whole, name: str) -> list[str]:
-    """Where a submission's results go: the repository that it was taken from, and those of the rest of its group."""
+    """Return the repositories that a submission's results go to: its own and those of its group."""
     members = next((set(each.members) for each in found.staff.submissions if each.name == name), set())
     entries = found.collected.entries
     return [

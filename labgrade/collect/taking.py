@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.collect import counting, pushes
 from labgrade.collect.counting import History
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.late import due_for
 from labgrade.submissions.collected import TAKEN
 from labgrade.submissions.git_run import CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, UNREACHABLE, GitError
@@ -17,7 +17,7 @@ from labgrade.submissions.git_run import CLOSED, DAMAGED, TOO_LARGE, TOO_SLOW, U
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labgrade.collect.counting import Counts
+    from labgrade.collect.counting import CountedCommit
     from labgrade.collect.mirror import Answer, Mirror
     from labgrade.collect.repositories import Repository
     from labgrade.spec.lab import Deadline
@@ -35,36 +35,36 @@ _SAID = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What students were given: the last commits of a template, and the trees of its folder for this lab."""
+class Handout:
+    """The handout: a template's last commits, and the trees of its folder for this lab."""
 
     tips: tuple[str, ...] = ()
     trees: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CollectRequest:
     """One repository, with the rules of its lab."""
 
     repository: Repository
     mirror: Mirror
-    given: Given = field(default_factory=Given)
+    given: Handout = field(default_factory=Handout)
     rules: Mapping[str, Any] = field(default_factory=dict)
     deadline: Deadline | None = None
     people: Mapping[str, str] = field(default_factory=dict)  # of the roster: ids by login, in small letters
 
     @property
     def folder(self) -> str:
-        """The folder of this lab in the repository; "" for all of it."""
+        """Return the lab's folder in the repository, or "" for all of it."""
         return str(self.rules.get("folder", "")).strip("/")
 
     @property
     def branch(self) -> str:
-        """The branch that is asked for, if one is."""
+        """Return the branch that lab.yaml names, or ""."""
         return str(self.rules.get("branch", ""))
 
     def basis(self) -> str:
-        """A digest of all that the decision depends on: nothing is decided anew where that is the same."""
+        """Return a digest of all that the decision depends on; while it stays, nothing is decided anew."""
         due = due_for(self.deadline, self.repository.group).isoformat() if self.deadline is not None else ""
         rule = repr(self.deadline.rule) if self.deadline is not None else ""
         parts = (due, rule, self.folder, self.branch, self.given.tips, self.mirror.path.name, self.mirror.changes)
@@ -72,12 +72,12 @@ class Asked:
 
 
 def untaken(repository: Repository, state: str, said: str) -> Entry:
-    """The entry of a repository of which nothing is taken in."""
+    """Return the entry of a repository from which nothing is collected."""
     return {"state": state, "said": said, "address": repository.address, "members": [m.id for m in repository.owners]}
 
 
-def entry(asked: Asked, before: Entry | None, trouble: GitError | None) -> Entry:
-    """The entry of a repository that was asked for; what hindered it stands beside what was fetched before."""
+def entry(asked: CollectRequest, before: Entry | None, trouble: GitError | None) -> Entry:
+    """Return the entry of a repository; a failure stands beside what was fetched before."""
     said = f"{_SAID[trouble.kind]}: {trouble}" if trouble is not None else ""
     basis = asked.basis()
     if before is not None and before.get("basis") == basis:
@@ -96,7 +96,7 @@ def entry(asked: Asked, before: Entry | None, trouble: GitError | None) -> Entry
     return found
 
 
-def _decided(asked: Asked) -> Entry:
+def _decided(asked: CollectRequest) -> Entry:
     mirror, folder = asked.mirror, asked.folder
     seen = mirror.seen(asked.branch)
     if all(each.tip is None for each in seen):
@@ -105,7 +105,7 @@ def _decided(asked: Asked) -> Entry:
     if not graph and not mirror.known({each.tip for each in seen if each.tip is not None}):
         raise GitError(DAMAGED, "its branch points to what is no commit")
     own = next((name for each in reversed(mirror.answers) if (name := each.branch(asked.branch))), "")
-    seen, odd = pushes.merged(seen, mirror.pushes, own, graph)
+    seen, odd = pushes.with_pushes(seen, mirror.pushes, own, graph)
     trees = mirror.trees(graph, folder) if folder or asked.given.trees else {}
     none = asked.given.trees
     history = History(
@@ -118,10 +118,10 @@ def _decided(asked: Asked) -> Entry:
         if folder and graph and not trees:
             return untaken(asked.repository, "no folder", f"there is no folder '{folder}' in it")
         return untaken(asked.repository, "untouched", "there is nothing but what students were given")
-    return _taken(asked, counts, odd)
+    return _entry_of_commit(asked, counts, odd)
 
 
-def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
+def _entry_of_commit(asked: CollectRequest, counts: CountedCommit, odd: Sequence[str]) -> Entry:
     mirror = asked.mirror
     mirror.check(counts.commit, asked.folder)
     found = untaken(asked.repository, TAKEN, "")
@@ -138,8 +138,8 @@ def _taken(asked: Asked, counts: Counts, odd: Sequence[str]) -> Entry:
     return found
 
 
-def _branches(asked: Asked) -> Iterator[str]:
-    """Which branch was taken, where it is not the one that was asked for, and where there is more work."""
+def _branches(asked: CollectRequest) -> Iterator[str]:
+    """Say which branch was taken if not the one asked for, and which others have more work."""
     mirror, wanted = asked.mirror, asked.branch
     last = next(each for each in reversed(mirror.answers) if each.branches)
     own = last.branch(wanted)
@@ -151,23 +151,23 @@ def _branches(asked: Asked) -> Iterator[str]:
         if own and mirror.ahead(last.branches[name], [last.branches[own], *asked.given.tips])
     ]
     if others:
-        yield f"other branches hold commits that do not count: {named(others)}"
+        yield f"other branches hold commits that do not count: {listed_names(others)}"
 
 
-def _from_the_forge(asked: Asked) -> Iterator[str]:
-    """What only the server's API tells: pushes of which nothing is left, and other students who may read it."""
+def _from_the_forge(asked: CollectRequest) -> Iterator[str]:
+    """Say what only the server's API tells: vanished pushes, and other students with access."""
     lost = [push for push in asked.mirror.pushes if push.after in asked.mirror.gone]
     if lost:
-        at = counting.shown(lost[-1].at)
+        at = counting.stamp(lost[-1].at)
         yield f"the server recorded a push of {lost[-1].after[:10]} at {at}, which it does not give out any more"
     own = {each.id for each in asked.repository.group}
     others = sorted({asked.people[login] for login in asked.mirror.members if login in asked.people} - own)
     if others:
-        yield f"others of the roster can read it: {named(others)}"
+        yield f"others of the roster can read it: {listed_names(others)}"
 
 
 def _in_words(answers: Sequence[Answer], wanted: str) -> tuple[str, str]:
-    """What a repository is in which no branch counts, and what is to be said of it."""
+    """Return the state and message of a repository in which no branch counts."""
     last = answers[-1]
     there = ", ".join(f"'{name}'" for name in sorted(last.branches)[:_MOST_NAMED])
     if last.branches:

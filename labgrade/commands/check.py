@@ -43,7 +43,7 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs and no trusted code.
     """
-    _warn_of_stranger(options)
+    _warn_about_unknown_name(options)
     if options.watch:
         from labgrade.commands.watch import watch
 
@@ -66,10 +66,11 @@ def check(options: argparse.Namespace) -> int:
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
+    _print_labs(report, options)
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)
-    if failed and _of_staff(options):
+    if failed and _is_staff_course(options):
         print("\n".join(f"labgrade: {each}" for each in failed), file=sys.stderr)  # noqa: T201
     if stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
@@ -81,6 +82,17 @@ def check(options: argparse.Namespace) -> int:
     return _exit_code(report)
 
 
+def _print_labs(report: Report, options: argparse.Namespace) -> None:
+    """Say which labs were graded, where none was named and there are others."""
+    if options.lab is not None or options.task or options.json == "-":
+        return
+    from labgrade.spec import course
+
+    graded = {task.lab for who in report.submissions for task in who.tasks}
+    if said := course.other_labs(course.find_for(options.path, options.course).specs, graded):
+        print(said)  # noqa: T201
+
+
 def _write_page(report: Report, options: argparse.Namespace) -> None:
     if options.html:
         from labgrade.reports.html import student
@@ -88,7 +100,7 @@ def _write_page(report: Report, options: argparse.Namespace) -> None:
         output.write(options.html, student.render(report))
 
 
-def _warn_of_stranger(options: argparse.Namespace) -> None:
+def _warn_about_unknown_name(options: argparse.Namespace) -> None:
     if options.drawn_as:
         from labgrade.commands.course import warn_about_unknown_name
         from labgrade.spec import course
@@ -97,16 +109,16 @@ def _warn_of_stranger(options: argparse.Namespace) -> None:
 
 
 def _keep_schemas(options: argparse.Namespace) -> None:
-    """Keep the schemas of the course that judged, where a person works on it and it is no kit."""
+    """Refresh the schemas of the course that judged, unless it is a student's kit."""
     from labgrade.authoring import new_course
     from labgrade.spec import course
 
-    if _of_staff(options):
+    if _is_staff_course(options):
         new_course.keep_schemas(course.find(options.course or Path.cwd()))
 
 
-def _of_staff(options: argparse.Namespace) -> bool:
-    """Whether a person works on the course that judged, and it is no kit."""
+def _is_staff_course(options: argparse.Namespace) -> bool:
+    """Return whether the course that judged is staff's own, not a student's kit."""
     from labgrade.spec import course
 
     root = options.course or Path.cwd()
@@ -124,7 +136,7 @@ def _refuse_unwritable(options: argparse.Namespace) -> None:
 
 
 def _print(report: Report, options: argparse.Namespace, others: int) -> None:
-    """Print the report, or its JSON. `others`: the lines that stand before and after it."""
+    """Print the report or its JSON. `others` is how many lines stand around it."""
     from rich.console import Console
 
     from labgrade.reports import json as as_json

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     found = course.find(Path.cwd())
     entry = found.quantity(options.quantity)
     chosen = conventions_of(options.set, entry)
-    if not options.all_conventions and (lacking := _lacking(entry, chosen)):
+    if not options.all_conventions and (lacking := _missing_parameters(entry, chosen)):
         message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
         raise UsageError(message)
     subject = _subject(options, found)
@@ -88,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(message)
     if options.file is not None and options.input and _SAID in entry.parameters:
         chosen[_SAID] = [_without_fill(each) for each in options.input]
-    with _asking(found, entry, subject) as ask:
+    with _value_source(found, entry, subject) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            return _plain(ask(parameters))
+            return _tensors_as_shapes(ask(parameters))
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _lacking(entry: Entry, chosen: dict[str, Any]) -> list[str]:
+def _missing_parameters(entry: Entry, chosen: dict[str, Any]) -> list[str]:
     return [key for key, each in entry.parameters.items() if each.required and key not in chosen]
 
 
@@ -116,7 +116,7 @@ def _print(value: object, name: str, options: argparse.Namespace) -> None:
 
 
 def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Namespace) -> None:
-    """What differs from the defaults' value is marked."""
+    """Print values under several conventions; mark those that differ from the default's."""
     if options.json or options.csv:
         _print(rows, name, options)
         return
@@ -128,7 +128,7 @@ def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Names
 
 def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if options.task is not None:
-        return _of_task(options, found)
+        return _subject_of_task(options, found)
     if options.model is not None and options.model not in found.model_names:
         message = f"there is no model '{options.model}'{did_you_mean(options.model, found.model_names)}"
         raise UsageError(message)
@@ -150,7 +150,7 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
 
 
 def _without_fill(text: str) -> str:
-    """What is typed of an input, without how it is filled: a file is run on shapes."""
+    """Return a typed input without its fill, since a file is run on shapes alone."""
     from labgrade.subjects import models
 
     shape, _, fill = text.rpartition(":")
@@ -158,7 +158,7 @@ def _without_fill(text: str) -> str:
 
 
 def _input_of(text: str) -> InputSpec:
-    """An input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
+    """Parse an input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
     shape, _, fill = text.partition(":")
     kind, _, below = fill.partition("=")
     if kind == _TOKENS and below.isdecimal() and int(below):
@@ -173,7 +173,7 @@ def _input_of(text: str) -> InputSpec:
     return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 
 
-def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
+def _subject_of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
 
@@ -195,7 +195,7 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
 
 
 def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:
-    """What KEY=VALUE says, several times, each value read as YAML.
+    """Parse a list of KEY=VALUE settings; each value is YAML.
 
     Raises:
         UsageError: one has no value.
@@ -216,8 +216,8 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _asking(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """What answers under conventions: ground truth of the zoo's, or what is measured of a file."""
+def _value_source(found: Course, entry: Entry, subject: SubjectSpec) -> Iterator[Callable[[dict[str, Any]], object]]:
+    """Yield a function that computes the quantity under given conventions, of a model or of a file."""
 
     def call(parameters: dict[str, Any]) -> QuantityCall:
         return QuantityCall(quantity=entry.name, parameters=parameters)
@@ -265,7 +265,7 @@ def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
 
 
 def shape_of(text: str) -> tuple[int, ...]:
-    """An input shape as it is typed: `1,3,224,224` or `1x3x224x224`.
+    """Parse an input shape: `1,3,224,224` or `1x3x224x224`.
 
     Raises:
         UsageError: it is none.
@@ -280,10 +280,10 @@ def shape_of(text: str) -> tuple[int, ...]:
     return shape
 
 
-def _plain(value: object) -> object:
-    """Tensors are shown by their shapes: nobody reads a million values."""
+def _tensors_as_shapes(value: object) -> object:
+    """Replace tensors by their shapes: nobody reads a million values."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _tensors_as_shapes(item) for key, item in value.items()}
     shape = getattr(value, "shape", None)
     return value if shape is None else {"shape": list(shape), "dtype": str(getattr(value, "dtype", ""))}
 
@@ -292,7 +292,7 @@ def _plain(value: object) -> object:
 
 
 def _rows(value: Any, title: str) -> list[dict[str, Any]]:
-    """A value as rows: those of a table, a row a name, or one."""
+    """Return a value as rows: a table's rows, a row for each name, or a single row."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return [{key: item for key, item in row.items() if key not in _NOT_SHOWN} for row in value]
     if isinstance(value, dict):
@@ -307,11 +307,11 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     keys = dict.fromkeys(key for row in rows for key in row)
     writer = csv.DictWriter(written, list(keys), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _written(item) for key, item in row.items()} for row in rows)
+    writer.writerows({key: _csv_cell(item) for key, item in row.items()} for row in rows)
     return written.getvalue()
 
 
-def _written(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 

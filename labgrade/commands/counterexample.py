@@ -60,24 +60,24 @@ def run(options: argparse.Namespace) -> int:
         message = f"'{options.function}' names no function of a file here; write it as hw2_1.py:total_macs"
         raise UsageError(message)
     found = course.find_for(Path(file).parent, options.course)
-    task, check = _meant(found, Path(file).name, function, options)
+    task, check = _check_of_function(found, Path(file).name, function, options)
     with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
         folder = Path(file).parent
         with Grader(found, torch_home=downloaded_weights.find(None)) as grader:
             who = find.take(folder, find.name_of(folder.resolve()), Path(store), opening=grader.runner.open)
             grader.oracle.begin()
-            trials = Trials(grader, _called(task, check, Path(file).name), check, who)
+            trials = Trials(grader, _called_in_file(task, check, Path(file).name), check, who)
             fresh = options.seed == "fresh"
             records = [memory(task, check, Path(file).resolve())]
             if not fresh:
                 records.insert(0, memory(task, check, trials.content()))
-            verdict = _searched(trials, _plan(task, check, options), records, named=bool(options.among))
+            verdict = _search(trials, _plan(task, check, options), records, named=bool(options.among))
     _show(f"{task.id} {check.id}: ", verdict)
     return {Outcome.CORRECT: OK, Outcome.FAULT: FAULT}.get(verdict.outcome, NOT_RIGHT)
 
 
 def _show(label: str, verdict: Verdict) -> None:
-    """What was found, and the program, which is to be pasted, so that nothing stands at its left."""
+    """Print the finding, then the program without indentation, ready to paste."""
     page = Page(Console(highlight=False))
     page.paragraph(reason(verdict), indent=0, label=label)
     for line in (*verdict.lines, *verdict.picture):
@@ -86,19 +86,19 @@ def _show(label: str, verdict: Verdict) -> None:
         page.paragraph(helps, indent=0, label="hint: ")
 
 
-def _searched(trials: Trials, plan: SearchPlan, records: list[Remembered], *, named: bool) -> Verdict:
-    """The verdict; where nobody chose a family and one tells nothing of the function, that of the next."""
+def _search(trials: Trials, plan: SearchPlan, records: list[Remembered], *, named: bool) -> Verdict:
+    """Search and return the verdict. Where nobody chose a family of networks, try the next if one finds nothing."""
     families = [plan.among] if named or trials.check.counterexample or plan.among == "sizes" else _IN_TURN
     for among in families:
         tried = replace(plan, among=among)
-        print(_begun(tried), file=sys.stderr)  # noqa: T201
+        print(_start_message(tried), file=sys.stderr)  # noqa: T201
         found = judged(trials, tried, records)
         if not found.tells_nothing:
             break
     return found.verdict
 
 
-def _begun(plan: SearchPlan) -> str:
+def _start_message(plan: SearchPlan) -> str:
     what = {"cnn": "networks", "sizes": "sizes"}.get(plan.among, f"networks ({plan.among})")
     return (
         f"trying {plan.tries} random {what}, for {plan.seconds:g} s at most, and as long again to find the smallest ..."
@@ -120,7 +120,9 @@ def _plan(task: Task, check: Check, options: argparse.Namespace) -> SearchPlan:
     return SearchPlan(among=among, like=task.subject, tries=tries, seconds=options.seconds, seed=seed)
 
 
-def _meant(found: course.Course, file: str, function: str, options: argparse.Namespace) -> tuple[Task, Check]:
+def _check_of_function(
+    found: course.Course, file: str, function: str, options: argparse.Namespace
+) -> tuple[Task, Check]:
     """The public check that judges the function: one with a search of its own, else the first that can be searched."""
     read = [each.task for each in load.read_all(load.files(found.specs), found) if each.task is not None]
     tasks = [look_up(options.task, {task.id: task for task in read}, "task")] if options.task else read
@@ -139,7 +141,7 @@ def _meant(found: course.Course, file: str, function: str, options: argparse.Nam
 
 
 def _names_file(task: Task, check: Check, file: str) -> bool:
-    """Whether the function is asked for in a file of this name: one of another name is tried, too."""
+    """Return whether the task asks for the function in a file of this name."""
     forms = (form for form in task.answers[check.answer].forms if isinstance(form, CallForm))
     return any(form.file.lower() == file.lower() for form in forms)
 
@@ -157,8 +159,8 @@ def _fits(task: Task, check: Check, function: str) -> bool:
     return asked and computed and searched and not check.hidden
 
 
-def _called(task: Task, check: Check, file: str) -> Task:
-    """The task with the forms of the check's answer that are called of this very file."""
+def _called_in_file(task: Task, check: Check, file: str) -> Task:
+    """Return the task with only those forms of the check's answer that call this file."""
     wanted = task.answers[check.answer]
     forms = tuple(replace(form, file=file) for form in wanted.forms if isinstance(form, CallForm))
     return replace(task, answers={**task.answers, wanted.name: replace(wanted, forms=forms)})

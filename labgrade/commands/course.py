@@ -99,7 +99,7 @@ def _kit(options: argparse.Namespace) -> int:
         student=variant_owner(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
-    said = variants.weak(found) if options.drawn_as else ""
+    said = variants.weak_key_warning(found) if options.drawn_as else ""
     for line in [*told, *([f"warning: {said}"] if said else [])]:
         print(line)  # noqa: T201
     return 0
@@ -107,7 +107,7 @@ def _kit(options: argparse.Namespace) -> int:
 
 def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
-    from labgrade.files.external_data import beside
+    from labgrade.files.external_data import files_beside
     from labgrade.judging.variants import variant_of
     from labgrade.spec import load
     from labgrade.subjects.provide import provide
@@ -127,7 +127,7 @@ def _subject(options: argparse.Namespace) -> int:
     with Oracle(found.quantities) as oracle:
         file = oracle.file(about)
     options.to.mkdir(parents=True, exist_ok=True)
-    for name, source in {file.name: file, **beside(file)}.items():
+    for name, source in {file.name: file, **files_beside(file)}.items():
         shutil.copyfile(source, options.to / name)
         print(options.to / name)  # noqa: T201
     return 0

@@ -47,8 +47,8 @@ _CANARIES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
-    """One thing that was looked at. `good` is None where it is of use to some alone. `remedy`: what to do."""
+class MachineCheck:
+    """One thing that was examined. `good` is None for what only some people need; `remedy` says what to do."""
 
     what: str
     good: bool | None
@@ -56,8 +56,8 @@ class Examined:
     remedy: str = ""
 
 
-def examine(runner: Runner) -> Iterator[Examined]:
-    """Look at everything, one after the other; slow where torch has to be loaded."""
+def examine(runner: Runner) -> Iterator[MachineCheck]:
+    """Yield the result of each examination in turn; the first that loads torch is slow."""
     yield from _protection(runner)
     yield from _server(runner)
     yield from _canaries(runner)
@@ -72,27 +72,27 @@ def examine(runner: Runner) -> Iterator[Examined]:
     yield _space()
 
 
-def _protection(runner: Runner) -> Iterator[Examined]:
+def _protection(runner: Runner) -> Iterator[MachineCheck]:
     protection = runner.protection
     for note in protection.notes:
         if note.kind == "protection":
-            yield Examined(what="protection", good=protection.tier != "D", found=note.found)
+            yield MachineCheck(what="protection", good=protection.tier != "D", found=note.found)
         elif note.kind == "missing":
-            yield Examined(what="protection", good=False, found=f"missing: {note.found}", remedy=note.remedy)
+            yield MachineCheck(what="protection", good=False, found=f"missing: {note.found}", remedy=note.remedy)
         elif note.kind == "shared":  # what fails beside others is tried once more, alone
-            yield Examined(what="shared", good=None, found=note.found, remedy=note.remedy)
+            yield MachineCheck(what="shared", good=None, found=note.found, remedy=note.remedy)
         else:  # polling is good enough
-            yield Examined(what="memory", good=None if note.remedy else True, found=note.found, remedy=note.remedy)
+            yield MachineCheck(what="memory", good=None if note.remedy else True, found=note.found, remedy=note.remedy)
 
 
-def _server(runner: Runner) -> Iterator[Examined]:
-    """Whether functions are called at all, with a model to analyse, and how fast."""
+def _server(runner: Runner) -> Iterator[MachineCheck]:
+    """Examine whether the sandbox can call a function with a model, and how fast."""
     start = time.monotonic()
     execution = _call(runner, "def canary(model): return sum(p.numel() for p in model.parameters())", model=True)
     first = time.monotonic() - start
     if execution.status != "returned":
         reason = f"{execution.status}: {execution.reason}"
-        yield Examined(
+        yield MachineCheck(
             what="students' functions", good=False, found=reason, remedy="see docs/security.md, or report it"
         )
         return
@@ -100,11 +100,11 @@ def _server(runner: Runner) -> Iterator[Examined]:
     _call(runner, "def canary(model): return 1", model=True)
     again = time.monotonic() - start
     found = f"called; the first after {first:.1f} s, another after {again * 1000:.0f} ms"
-    yield Examined(what="students' functions", good=True, found=found)
+    yield MachineCheck(what="students' functions", good=True, found=found)
 
 
-def _canaries(runner: Runner) -> Iterator[Examined]:
-    """Three attacks by the same way that students' code takes."""
+def _canaries(runner: Runner) -> Iterator[MachineCheck]:
+    """Try three attacks in the same way in which students' code runs."""
     with tempfile.NamedTemporaryFile("w", prefix="canary-") as file, socket.create_server(("127.0.0.1", 0)) as server:
         file.write("sings")
         file.flush()
@@ -115,7 +115,7 @@ def _canaries(runner: Runner) -> Iterator[Examined]:
             hit = execution.status == "returned" or (victim.poll() is not None)
             good = not hit and execution.status == "crashed"
             found = "it worked" if hit else "refused" if good else f"{execution.status}: {execution.reason}"
-            yield Examined(what=f"an attack, {what}", good=good, found=found, remedy="" if good else _NOT_STOPPED)
+            yield MachineCheck(what=f"an attack, {what}", good=good, found=found, remedy="" if good else _NOT_STOPPED)
         victim.send_signal(signal.SIGKILL)
         victim.wait()
 
@@ -138,16 +138,16 @@ def _call(runner: Runner, source: str, *, model: bool = False) -> Execution:
         return runner.run(request)
 
 
-def _library(name: str) -> Examined:
+def _library(name: str) -> MachineCheck:
     remedy = f"pip install -c constraints.txt {name}"
     try:
         version = importlib.metadata.version(name)
         wanted = _wanted(name)
     except importlib.metadata.PackageNotFoundError:
-        return Examined(what=name, good=False, found="not installed", remedy=remedy)
-    if wanted and _parts(version) < _parts(wanted):
-        return Examined(what=name, good=False, found=f"{version} is older than {wanted}", remedy=remedy)
-    return Examined(what=name, good=True, found=version)
+        return MachineCheck(what=name, good=False, found="not installed", remedy=remedy)
+    if wanted and _version_numbers(version) < _version_numbers(wanted):
+        return MachineCheck(what=name, good=False, found=f"{version} is older than {wanted}", remedy=remedy)
+    return MachineCheck(what=name, good=True, found=version)
 
 
 def _wanted(name: str) -> str:
@@ -166,33 +166,33 @@ def _required() -> Sequence[str]:
     return ()
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.partition("+")[0].split(".")[:3] if part.isdigit())
 
 
-def _tool(runner: Runner, name: str) -> Examined:
-    """A program that has to be found where students' programs are built, in the sandbox."""
+def _tool(runner: Runner, name: str) -> MachineCheck:
+    """Examine whether a build tool can be found in the sandbox."""
     done = runner.execute(ProgramRequest(command=(name, "--version"), limits=_LIMITS))
     if done.status == "returned" and done.code == 0:
-        return Examined(what=name, good=True, found=decoded(done.stdout).partition("\n")[0])
+        return MachineCheck(what=name, good=True, found=decoded(done.stdout).partition("\n")[0])
     if done.status == "fault":
-        return Examined(what=name, good=False, found=done.reason, remedy="see docs/security.md, or report it")
+        return MachineCheck(what=name, good=False, found=done.reason, remedy="see docs/security.md, or report it")
     elsewhere = shutil.which(name)
     found = f"in '{elsewhere}', which the sandbox does not look into" if elsewhere else "not there"
-    return Examined(what=name, good=None, found=found, remedy=_BUILDS)
+    return MachineCheck(what=name, good=None, found=found, remedy=_BUILDS)
 
 
-def _program(name: str, use: str) -> Examined:
+def _program(name: str, use: str) -> MachineCheck:
     path = shutil.which(name)
     if path is None:
-        return Examined(what=name, good=None, found="not there", remedy=use)
+        return MachineCheck(what=name, good=None, found="not there", remedy=use)
     done = subprocess.run([path, "--version"], check=False, capture_output=True, text=True)
     first = done.stdout.strip().splitlines()[:1]
-    return Examined(what=name, good=True, found=first[0] if first else path)
+    return MachineCheck(what=name, good=True, found=first[0] if first else path)
 
 
-def _packages(folder: Path) -> Iterator[Examined]:
-    """What the tasks of the course around us need, where it is not there; each package once."""
+def _packages(folder: Path) -> Iterator[MachineCheck]:
+    """Examine whether each package that the course's tasks need is installed."""
     found = course.find(folder)
     needed: dict[str, list[str]] = {}
     for read in load.read_all(load.files(found.specs), found):
@@ -202,31 +202,31 @@ def _packages(folder: Path) -> Iterator[Examined]:
         version, count = version_of(name), f"{len(tasks)} task{'s' * (len(tasks) > 1)}"
         remedy = "" if version else f"pip install {name}; without it {', '.join(tasks)} wait for a person"
         found_there = version or f"not installed, needed by {count}"
-        yield Examined(what=name, good=True if version else None, found=found_there, remedy=remedy)
+        yield MachineCheck(what=name, good=True if version else None, found=found_there, remedy=remedy)
 
 
-def _report_formats() -> Examined:
-    """Whether reports that no editor of plain text wrote can be read: what the extra `reports` lists is installed."""
+def _report_formats() -> MachineCheck:
+    """Examine whether .docx, .html and .pdf reports can be read (the extra `reports`)."""
     listed = [line for line in _required() if 'extra == "reports"' in line]
     lacking = missing(re.split(r"[^\w-]", line, maxsplit=1)[0] for line in listed)
     if not lacking:
-        return Examined(what=_FORMATS, good=True, found="can be read")
+        return MachineCheck(what=_FORMATS, good=True, found="can be read")
     remedy = "pip install 'labgrade[reports]'; without it they wait for a person"
-    return Examined(what=_FORMATS, good=None, found=f"{', '.join(lacking)} not installed", remedy=remedy)
+    return MachineCheck(what=_FORMATS, good=None, found=f"{', '.join(lacking)} not installed", remedy=remedy)
 
 
 _FORMATS = "reports as .docx, .html, .pdf"
 
 
-def _space() -> Examined:
+def _space() -> MachineCheck:
     place = tempfile.gettempdir()
     free = shutil.disk_usage(place).free
     good = free >= _SPACE_BYTES
     remedy = "" if good else f"free {_SPACE_BYTES / 1e9:.0f} GB there, or name another folder with TMPDIR"
-    return Examined(what="disk", good=good, found=f"{free / 1e9:,.1f} GB free in {place}", remedy=remedy)
+    return MachineCheck(what="disk", good=good, found=f"{free / 1e9:,.1f} GB free in {place}", remedy=remedy)
 
 
-def as_json(findings: list[Examined]) -> str:
+def as_json(findings: list[MachineCheck]) -> str:
     """The findings for other programs."""
     plain = [{"what": f.what, "good": f.good, "found": f.found, "remedy": f.remedy} for f in findings]
     return json.dumps(plain, indent=2, ensure_ascii=False)

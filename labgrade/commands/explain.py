@@ -57,7 +57,7 @@ def explain(options: argparse.Namespace) -> int:
         who = _one_of(found.names.name(options.student), names, "submission", options.out)
         stories = reading.story(ledger, who)
         held = {each.place: each for each in reading.held(ledger) if each.who == who}
-    chosen = _of_tasks(options.task, stories, options.out)
+    chosen = _stories_of_tasks(options.task, stories, options.out)
     if options.check is not None:
         check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
         chosen = [each for each in chosen if each.place[2] == check]
@@ -66,7 +66,7 @@ def explain(options: argparse.Namespace) -> int:
     if who in passed_over:
         page.paragraph(passed_over[who], indent=0, label="does not count: ", style="yellow")
     for each in chosen:
-        _tell(page, found.names.of(who), each)
+        _print_stories(page, found.names.of(who), each)
         for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
             page.paragraph(in_words(ruling), indent=2, label="decided: ")
         if each.place in held:
@@ -74,12 +74,12 @@ def explain(options: argparse.Namespace) -> int:
             page.paragraph(
                 f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
             )
-    _tell_depends(page, chosen)
+    _print_dependencies(page, chosen)
     return 0
 
 
-def _of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
-    """The stories of the tasks that `grade --task` means by this name: one, or all that begin so, also of one lab."""
+def _stories_of_tasks(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
+    """Return the stories of the tasks that a name stands for, as `grade --task` reads it."""
     lab, _, name = asked.rpartition("/")
     there = [each for each in stories if lab in ("", each.place[0])]
     exact = [each for each in there if each.place[1] == name]
@@ -94,7 +94,7 @@ def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
     return look_up(asked, names, what, f"'{results}'")
 
 
-def _tell(page: Page, who: str, story: Story) -> None:
+def _print_stories(page: Page, who: str, story: Story) -> None:
     graded, verdict = story.graded, story.graded.verdict
     page.blank()
     place = f"  {' '.join(story.place[1:])}"
@@ -127,7 +127,7 @@ def _tell(page: Page, who: str, story: Story) -> None:
 
 
 def _place_in_spec(story: Story) -> str:
-    """The line of the check as the spec is now; nothing where it is there no more."""
+    """Return the check's line in today's spec; "" where the check is gone."""
     found = course.find(Path.cwd())
     lab, task, item = story.place
     paths = [path for path in load.files(found.specs) if (path.parent.name, path.stem) == (lab, task)]
@@ -139,7 +139,7 @@ def _place_in_spec(story: Story) -> str:
 
 
 def _judged_by(story: Story) -> list[tuple[str, str]]:
-    """What the verdict depended on; nothing where it follows from those of other checks."""
+    """Return what judged the verdict: the checker, what is expected, and the subject."""
     parts = story.parts
     meaning = parts.get("spec", {})
     checker = meaning.get("checker") or {}
@@ -151,8 +151,8 @@ def _judged_by(story: Story) -> list[tuple[str, str]]:
     ]
 
 
-def _tell_depends(page: Page, stories: Sequence[Story]) -> None:
-    """On which files and versions the verdicts depended: once for all of them, as most have them in common."""
+def _print_dependencies(page: Page, stories: Sequence[Story]) -> None:
+    """Print once on which files and versions the verdicts depended, since most share them."""
     rows = []
     for name, label in _DEPENDS.items():
         pairs = (pair for each in stories for pair in each.parts.get(name, {}).items())
@@ -197,7 +197,7 @@ def add_standing(parser: argparse.ArgumentParser) -> None:
 
 
 def show_standing(options: argparse.Namespace) -> int:
-    """What waits for a person. 0 where nothing does, else 1."""
+    """Print what waits for a person; return 0 where nothing does, else 1."""
     found = whole.read(options.results, options.roster)
     waits = pending.standing(found)
     page = Page(console())

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]
-    shown = {**dict.fromkeys(chosen, report), **_of_students(chosen, for_them)}
+    shown = {**dict.fromkeys(chosen, report), **_render_for_students(chosen, for_them)}
     if options.out is None:
         _print(shown)
     else:
@@ -113,14 +113,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
-    """What is made of students' report, by the formats that are."""
+def _render_for_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
+    """Render the formats that are for students from what they may see."""
     own = [name for name in chosen if FORMATS[name].students]
     return dict.fromkeys(own, replace(for_them(), labs=load.lab_texts(course.folders(Path.cwd())[0]))) if own else {}
 
 
 def _reports(options: argparse.Namespace) -> tuple[Report, Callable[[], Report]]:
-    """The report of a run, a results folder's or that in a file; and what tells what its students may see by now.
+    """Return the report to export, and a function that gives what students may see of it.
 
     Raises:
         UsageError: there is none.
@@ -162,7 +162,7 @@ def _write(shown: Mapping[str, Report], out: Path) -> None:
 
 
 def _is_file(out: Path, suffix: str) -> bool:
-    """Whether --out names the file itself, and not the folder that it goes into."""
+    """Return whether --out names the file itself, not its folder."""
     return out.suffix.lower() == suffix and not out.is_dir()
 
 
@@ -175,7 +175,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _files(report: Report, form: _Format, pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each file of a format: its path below the folder, and its text. A class links to students' `pages`, if any."""
+    """Yield each file of a format as path and text. A class page links to students' `pages`, if there are any."""
     if not form.each:
         yield form.file, _class_page(report, pages) if pages else form.render(report)
         return
@@ -186,7 +186,7 @@ def _files(report: Report, form: _Format, pages: Mapping[str, str]) -> Iterator[
 
 
 def _pages(report: Report) -> dict[str, str]:
-    """The address of each student's page, seen from the page of the class."""
+    """Return the link from the class page to each student's page."""
     names = _file_names(each.name for each in report.submissions)
     return {name: quote(FORMATS["html"].file.format(file)) for name, file in names.items()}
 
@@ -233,11 +233,11 @@ def _merge(report: Report, options: argparse.Namespace) -> None:
             raise UsageError(message)
         _make_folder(target.parent)
     output.write_bytes(str(target), merged.text)
-    for line in _said(merged, target):
+    for line in _merge_summary(merged, target):
         print(for_terminal(line), file=sys.stderr)  # noqa: T201
 
 
-def _said(merged: Merged, target: Path) -> Iterator[str]:
+def _merge_summary(merged: Merged, target: Path) -> Iterator[str]:
     yield f"merge: {merged.written:,} {'cell' if merged.written == 1 else 'cells'} written to {target}"
     left = (
         (merged.unknown, "in no row of the gradebook"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.authoring.new_course import keep_schemas
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.files import downloaded_weights
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
@@ -21,6 +21,7 @@ from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
 from labgrade.run.regrade import Again, Plans, plans
+from labgrade.spec import course
 from labgrade.spec.load import chosen
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
@@ -41,12 +42,12 @@ _MOST_CHANGES = 40
 def add_grade(parser: argparse.ArgumentParser) -> None:
     """The arguments of `grade`."""
     parser.add_argument("source", type=Path, metavar="DIR", help="a folder of submissions, or an archive of them")
-    _out(parser, "where results are kept (default: results)")
+    _add_results_option(parser, "where results are kept (default: results)")
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=downloaded_weights.HELP)
-    _how(parser)
+    _add_run_options(parser)
     said = "not this one, this time (may be given again)"
     parser.add_argument("--skip", action="append", metavar="NAME", help=said)
     parser.set_defaults(run=grade)
@@ -55,18 +56,18 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
 def add_regrade(parser: argparse.ArgumentParser) -> None:
     """The arguments of `regrade`."""
     parser.add_argument("named", type=Path, nargs="?", metavar="RESULTS", help="the results folder (default: results)")
-    _out(parser, "the same")
+    _add_results_option(parser, "the same")
     said = "judge everything anew; what people decided and released stays"
     parser.add_argument("--rebuild", action="store_true", help=said)
-    _how(parser)
+    _add_run_options(parser)
     parser.set_defaults(run=regrade)
 
 
-def _out(parser: argparse.ArgumentParser, what: str) -> None:
+def _add_results_option(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--out", "--results", type=Path, default=Path("results"), metavar="DIR", help=what)
 
 
-def _how(parser: argparse.ArgumentParser) -> None:
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
     said = "what running the code of one submission may take; what that cuts off waits (default: as long as it takes)"
     parser.add_argument("--submission-time", type=_duration, default=0.0, metavar="TIME", help=said)
@@ -123,7 +124,17 @@ def grade(options: argparse.Namespace) -> int:
         keep_schemas(found)
         return chosen(found, request.lab, request.tasks)
 
-    return _go(Plans(runs=(Again(request=request, choose=choose),)), options)
+    code = _run_and_report(Plans(runs=(Again(request=request, choose=choose),)), options)
+    if options.lab is None and not options.task:
+        _print_labs(course.find(request.root))
+    return code
+
+
+def _print_labs(found: Course) -> None:
+    """Say which labs were graded, where none was named and there are others."""
+    graded = {path.parent.name for path in chosen(found)}
+    if said := course.other_labs(found.specs, graded):
+        print(said)  # noqa: T201
 
 
 def regrade(options: argparse.Namespace) -> int:
@@ -146,10 +157,10 @@ def regrade(options: argparse.Namespace) -> int:
     if options.rebuild:
         with database.locked_folder(results), Ledger(results, write=True) as ledger:
             database.rebuild(ledger)
-    return _go(found, options)
+    return _run_and_report(found, options)
 
 
-def _go(wanted: Plans, options: argparse.Namespace) -> int:
+def _run_and_report(wanted: Plans, options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from labgrade.run.progress import RunProgress
@@ -158,7 +169,7 @@ def _go(wanted: Plans, options: argparse.Namespace) -> int:
     errors = Console(highlight=False, stderr=True)
     came = []
     try:
-        with _elsewhere(options) as elsewhere:
+        with _cluster_machines(options) as elsewhere:
             for each in wanted.runs:
                 with RunProgress(errors) as shown:
                     came.append(shown.follow(class_run.grade(each.request, each.choose, elsewhere)))
@@ -168,14 +179,14 @@ def _go(wanted: Plans, options: argparse.Namespace) -> int:
     report = read(results).shown
     console = Console(highlight=False)
     class_table.render(report, console=console)
-    _say(came, wanted, report, Page(console))
+    _print_outcome(came, wanted, report, Page(console))
     if any(each.broken for each in came):
         raise SpecError(finding for each in came for finding in each.broken)
     return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
 
 
 @contextlib.contextmanager
-def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
+def _cluster_machines(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
     """The machines of `--cluster`."""
     if options.cluster is None:
         yield None
@@ -189,13 +200,13 @@ def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
             yield machines
 
 
-def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:
+def _print_outcome(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:
     """Print what the runs did, besides the report."""
     results = wanted.runs[0].request.results
-    _say_changes([change for each in came for change in each.changes], page)
-    _say_held(came[-1].held, results, page)
+    _print_changes([change for each in came for change in each.changes], page)
+    _print_held(came[-1].held, results, page)
     if wanted.gone:
-        message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
+        message = f"{listed_names(list(wanted.gone))}: where they were taken from, they are no more"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
     broken = [finding for each in came for finding in each.broken]
     if broken:
@@ -204,10 +215,10 @@ def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> Non
     ran = sum(each.ran for each in came)
     anew = f"{ran:,} {'check was' if ran == 1 else 'checks were'} judged anew" if ran else "nothing had to be run"
     page.say(f"results are in '{results}'; {anew}")
-    page.say(_next(report, results), label="next: ", style="cyan")
+    page.say(_next_step(report, results), label="next: ", style="cyan")
 
 
-def _next(report: Report, results: Path) -> str:
+def _next_step(report: Report, results: Path) -> str:
     """Return what to do next with the results."""
     checks = (check for who in report.submissions for task in who.tasks for check in task.checks)
     if any(check.verdict.outcome in PENDING for check in checks):
@@ -222,8 +233,8 @@ def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
     return NOT_RIGHT if held else OK
 
 
-def _say_changes(changes: Sequence[Change], page: Page) -> None:
-    """Before and after for each student, and why."""
+def _print_changes(changes: Sequence[Change], page: Page) -> None:
+    """Print what changed for each student, and why."""
     counted = [change for change in changes if change.counts]
     if changes:
         page.blank()
@@ -244,7 +255,7 @@ def _say_changes(changes: Sequence[Change], page: Page) -> None:
         page.paragraph(more, indent=2)
 
 
-def _say_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
+def _print_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
     """Print which points were not lowered."""
     if not held:
         return

@@ -51,7 +51,9 @@ def statement(entry: Entry, subject: Mapping[str, Any], forms: list[dict[str, An
     """What the quantity says of itself, of what it is asked, and how it may be handed in."""
     *places, last = obtain.places(tuple(form(each, path) for each in forms))
     told = entry.description.rstrip(".") or entry.name
-    return f"{told}.\nAbout {_of(subject)}.\nHand in {', '.join(places)}{' or ' if places else ''}{last}.\n"
+    return (
+        f"{told}.\nAbout {_subject_in_words(subject)}.\nHand in {', '.join(places)}{' or ' if places else ''}{last}.\n"
+    )
 
 
 def checker(kind: Any, tolerance: float | None) -> Any:
@@ -108,7 +110,7 @@ def _item(check: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in (f"  - {first}", *(f"    {line}" for line in others)))
 
 
-def _of(subject: Mapping[str, Any]) -> str:
+def _subject_in_words(subject: Mapping[str, Any]) -> str:
     if CONFIG in subject:
         return "a config with " + ", ".join(f"{key} {value}" for key, value in subject[CONFIG].items())
     return f"{subject['model']}, with an input of {'x'.join(map(str, subject['input']))}"
@@ -158,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
     if target.exists():
         message = f"'{target.relative_to(Path.cwd())}' is there already"
         raise UsageError(message)
-    data = _asked(options, task, found)
+    data = _ask_for_spec(options, task, found)
     text = spec_text(data)
     _validate(text, lab, task, found)
     target.parent.mkdir(exist_ok=True)
@@ -175,7 +177,7 @@ def run(options: argparse.Namespace) -> int:
 # ---- questions -------------------------------------------------------------------------------------------------
 
 
-def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
+def _ask_for_spec(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
     """The spec's data from the flags, and from a person for what no flag says."""
     subject, about, shown = _subject(options, found)
     entries = found.quantities.entries
@@ -192,7 +194,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     publish = _answer(
         "publish the value (yes or no)", "yes" if options.publish else _refuse_questions(options), _yes, default="no"
     )
-    kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
+    kind, value = _answer_type(found, call, _spec_of(subject, found), publish=publish)
     common, answer = handed_in(forms, task, quantity, about, kind)
     written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
     if not written:
@@ -205,7 +207,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
         "answer": "value",
         "checker": checker(kind, tolerance),
         "expected": {**expected, **({"published": value} if publish else {})},
-        **({"misconceptions": KNOWN} if any(slips.known(entries, quantity)) else {}),
+        **({"misconceptions": KNOWN} if any(slips.slips_of(entries, quantity)) else {}),
     }
     return {
         "id": task,
@@ -242,13 +244,13 @@ def _spec_of(subject: dict[str, Any], found: Course) -> SubjectSpec:
 
 
 def _refuse_questions(options: argparse.Namespace) -> str | None:
-    """Answer no for a script, which is not asked whether to publish."""
+    """Decline to publish when a script runs the command, since nobody can be asked."""
     given = (options.subject, options.quantity)
     return "no" if all(given) or options.publish is False else None
 
 
 def _answer(what: str, said: str | None, parse: Callable[[str], Any], default: str | None = None) -> Any:
-    """What a flag said, else what a person types, who may try again; the default where nobody can be asked.
+    """Return a flag's value, else what a person types, else the default where nobody can be asked.
 
     Raises:
         UsageError: a flag says what can't be, or nobody answers a question that has no default.
@@ -307,7 +309,7 @@ def _points(text: str) -> int | float:
 
 
 def _tolerance(text: str) -> int | float | None:
-    """Whole numbers are digits, others a share; nothing is the precision that an answer is printed with."""
+    """Parse a tolerance: a whole number of digits, a share, or nothing for the printed precision."""
     data = yaml.load(text, "--tolerance").data if text else None
     if data is None:
         return None
@@ -328,7 +330,7 @@ def _yes(text: str) -> bool:
 
 
 def _conventions(options: argparse.Namespace, entry: Entry) -> dict[str, Any]:
-    """What --set says, and what the quantity can't do without, which is asked for."""
+    """Return the conventions of --set, and ask for those that the quantity requires."""
     chosen = conventions_of(options.set, entry)
     for name, parameter in entry.parameters.items():
         if parameter.required and name not in chosen:
@@ -340,8 +342,8 @@ def _convention(entry: Entry, name: str, text: str) -> dict[str, Any]:
     return conventions_of([f"{name}={text}"], entry)
 
 
-def _typed(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
-    """The type of the answer, and the value where it is wanted; the columns of a table are those of its value."""
+def _answer_type(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
+    """Return the answer's type, and its value if it is to be published. A table's columns come from its value."""
     entry = found.quantities.get(call.quantity)
     kind: Any = _TYPES.get(entry.returns)
     if kind == "count" and call.quantity.endswith("_bytes"):
@@ -376,7 +378,7 @@ def _column(name: str, value: object) -> str:
 
 
 def _validate(text: str, lab: str, task: str, found: Course) -> None:
-    """Read it as it will be read.
+    """Validate the new spec as `labgrade validate` will.
 
     Raises:
         UsageError: something in it does not fit; nothing is written then.

@@ -84,7 +84,7 @@ def _task(name: str, options: argparse.Namespace) -> int:
     look_up(name, tasks, "task")
     target = options.out or f"{name}.html"
     output.refuse_unwritable(target, "--out")
-    _put(target, class_pictures.page_of(report, name))
+    _write(target, class_pictures.page_of(report, name))
     return 0
 
 
@@ -95,18 +95,18 @@ def _chart(path: Path, target: str, options: argparse.Namespace) -> int:
     html.refuse_without()
     try:
         text = (
-            _of_table(path, options.peak, options.bandwidth)
+            _chart_of_table(path, options.peak, options.bandwidth)
             if path.suffix.lower() == ".csv"
-            else _of_numbers(path, options.step)
+            else _histogram(path, options.step)
         )
     except _UNFIT as error:
         message = f"'{path}' can't be drawn: {error}"
         raise UsageError(message) from error
-    _put(target, text)
+    _write(target, text)
     return 0
 
 
-def _put(target: str, text: str) -> None:
+def _write(target: str, text: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
@@ -114,8 +114,8 @@ def _put(target: str, text: str) -> None:
     print(f"{target}: {len(text):,} characters")  # noqa: T201
 
 
-def _of_numbers(path: Path, step: float) -> str:
-    """How many numbers of an array lie where, with lines at the multiples of a step."""
+def _histogram(path: Path, step: float) -> str:
+    """Draw a histogram of an array, with lines at the multiples of a step."""
     import numpy as np
 
     from labgrade.reports.html.planes import histogram, standalone_svg
@@ -137,8 +137,8 @@ def _of_numbers(path: Path, step: float) -> str:
     )
 
 
-def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
-    """Kernels under a roof, points of two columns, bars of one, with the table for those who don't see them."""
+def _chart_of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
+    """Draw a table: kernels under a roof, points of two columns, or bars of one."""
     from labgrade.reports.html import charts
     from labgrade.reports.html.planes import Point, frontier, roofline, standalone_svg
 
@@ -173,7 +173,7 @@ def _of_table(path: Path, peak: float | None, bandwidth: float | None) -> str:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, each with the columns of its head.
+    """Read a CSV table as rows by column name.
 
     Raises:
         ValueError, OSError, csv.Error: it is none, or more than a picture shows.
@@ -210,7 +210,7 @@ def title(name: str, nodes: list[graph_picture.Node]) -> str:
 
 
 def _nodes(path: Path) -> list[graph_picture.Node]:
-    """The nodes of the file, which may be a student's: it is read where our code runs alone.
+    """Read a file's nodes in the reader's process, since the file may be a student's.
 
     Raises:
         UsageError: it is no ONNX model.

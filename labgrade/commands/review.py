@@ -65,7 +65,7 @@ def decider(options: argparse.Namespace) -> str:
 
 
 def submission(found: Whole, said: str) -> SubmissionReport:
-    """A submission by its name, its pseudonym, or the id of one of its members.
+    """Find a submission by name, pseudonym, or the id of a member.
 
     Raises:
         UsageError: there is none.
@@ -93,7 +93,7 @@ def print_lines(*texts: str) -> None:
 
 
 def console() -> Console:
-    """The terminal, or whatever stdout is."""
+    """Return a console on stdout."""
     return Console(highlight=False)
 
 
@@ -120,7 +120,8 @@ def run(options: argparse.Namespace) -> int:
     named = (submission(found, name) for name in options.student)
     chosen = list({each.name: each for each in named}.values()) or list(found.staff.submissions)
     by = decider(options)
-    made = [releases.made(each, by=by, reason=options.reason, hidden_too=options.reveal_hidden) for each in chosen]
+    hidden = options.reveal_hidden
+    made = [releases.make_release(each, by=by, reason=options.reason, hidden_too=hidden) for each in chosen]
     new = [each for each in made if releases.differs(each, found.releases.get(each.submission))]
     changing = [each for each in chosen if each.name in {one.submission for one in new}]
     if NOT_ENDED in found.machine.notes and not options.unfinished:
@@ -227,7 +228,7 @@ def mark(options: argparse.Namespace) -> int:
     found = read(options.results, options.roster)
     _refuse_task(found, options.task)
     if options.take is not None:
-        return _take(options, found)
+        return _import_table(options, found)
     waiting = marking.waiting(found.staff, options.task)
     if found.key is not None:  # an order that tells nothing
         names = found.names
@@ -235,37 +236,38 @@ def mark(options: argparse.Namespace) -> int:
             key=lambda each: (each.place.lab, each.place.task, each.place.check, names.of(each.place.submission))
         )
     if options.export:
-        return _export(options.export, found, waiting)
+        return _export_table(options.export, found, waiting)
     if not waiting:
         print_lines("nothing waits to be marked")
         return OK
     if options.accept:
-        return _accept(options, found, waiting)
+        return _accept_suggestions(options, found, waiting)
     desk = interview.Desk(console(), input, options.results, by=decider(options), called=found.names.of)
     desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
     left = marking.waiting(read(options.results, options.roster).staff, options.task)
     return NOT_RIGHT if left else OK
 
 
-def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToDecide]) -> int:
-    """Take suggestions as they are; each is kept as a mark, which `override --undo` takes back."""
-    chosen = marking.suggested(waiting, options.accept)
+def _accept_suggestions(options: argparse.Namespace, found: Whole, waiting: list[marking.ToDecide]) -> int:
+    """Accept suggestions as marks, each of which `override --undo` takes back."""
+    chosen = marking.with_suggestion(waiting, options.accept)
     if not chosen:
         kinds = sorted({each.kind for row in waiting if (each := row.graded.verdict.suggestion) is not None})
         there = f"there are kinds {', '.join(map(repr, kinds))}" if kinds else "nothing that waits has one"
         message = f"no suggestion is of '{options.accept}'; {there}"
         raise UsageError(message)
     by = decider(options)
-    decisions.add(options.results, [(marking.accepted(each, by), found.decisions.last(each.place)) for each in chosen])
+    made = [(marking.accept_suggestion(each, by), found.decisions.last(each.place)) for each in chosen]
+    decisions.add(options.results, made)
     left = len(marking.waiting(read(options.results, options.roster).staff, options.task))
     print_lines(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
     for kind in marking.TO_LOOK_AT:
-        if kind != options.accept and (doubted := len(marking.suggested(waiting, kind))):
+        if kind != options.accept and (doubted := len(marking.with_suggestion(waiting, kind))):
             print_lines(f"look at {doubted:,} of the kind '{kind}' first: --accept '{kind}' takes them, too")
     return NOT_RIGHT if left else OK
 
 
-def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
+def _export_table(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
     text = sheet.render(waiting, found.decisions, found.names)
     if target == "-":
         sys.stdout.write(text)
@@ -279,13 +281,13 @@ def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
     return OK
 
 
-def _take(options: argparse.Namespace, found: Whole) -> int:
+def _import_table(options: argparse.Namespace, found: Whole) -> int:
     try:
         data = options.take.read_bytes()
     except OSError as error:
         message = f"'{options.take}' can't be read: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
-    rulings = sheet.take(data, found.staff, found.decisions, found.names, decider(options))
+    rulings = sheet.import_marks(data, found.staff, found.decisions, found.names, decider(options))
     decisions.add(options.results, rulings)
     left = len(marking.waiting(read(options.results, options.roster).staff))
     print_lines(f"{len(rulings):,} marks taken in; {left:,} left to be marked")
@@ -332,7 +334,7 @@ def desk(options: argparse.Namespace) -> int:
 def override(options: argparse.Namespace) -> int:
     """Decide about one check, or take a decision back."""
     found = read(options.results, options.roster)
-    place, check = _find(found, options)
+    place, check = _find_check(found, options)
     if options.undo:
         taken, left = decisions.undo(options.results, place, by=decider(options), reason=options.reason)
         now = in_words(left) if left is not None else "labgrade's own verdict"
@@ -342,7 +344,7 @@ def override(options: argparse.Namespace) -> int:
         message = "say why with --reason; the student reads it"
         raise UsageError(message)
     try:
-        share = marking.given(options.points, check.points)
+        share = marking.parse_share(options.points, check.points)
     except marking.NoPointsError as error:
         message = f"--points: {error}"
         raise UsageError(message) from None
@@ -366,8 +368,8 @@ def override(options: argparse.Namespace) -> int:
     return OK
 
 
-def _find(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
-    """The check that is meant, with the decision that is in force."""
+def _find_check(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
+    """Find the check that the options name, and the decision in force about it."""
     who = submission(found, options.student)
     task = look_up(options.task, {task.id: task for task in who.tasks}, "task", "these results")
     checks = {check.id: check for check in task.checks}
@@ -383,7 +385,7 @@ def _find(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
 
 
 def anonymous(options: argparse.Namespace) -> int:
-    """Keep names back, or show them again."""
+    """Hide names, or show them again."""
     found = read(options.results, options.roster)
     if options.off:
         pseudonyms.show_names(options.results)

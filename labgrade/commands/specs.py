@@ -20,6 +20,7 @@ from labgrade.values import show
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from rich.console import Console
 
@@ -60,7 +61,11 @@ def list_entries(options: argparse.Namespace) -> int:
     """List what contains the word: a few entries in full, many in short."""
     found = course.find(Path.cwd())
     new_course.keep_schemas(found)
-    known = _tasks(found, options.word) if options.what == "tasks" else _reference(found, options.what, options.word)
+    known = (
+        _list_tasks(found, options.word)
+        if options.what == "tasks"
+        else _list_registered(found, options.what, options.word)
+    )
     if options.word and not any(_contains(options.word, text) for text in known):
         names = [text.partition("\n")[0] for text in known]
         near = did_you_mean(options.word, names) or f"; without a word, all {len(known)} are listed"
@@ -68,21 +73,21 @@ def list_entries(options: argparse.Namespace) -> int:
     return 0
 
 
-def _reference(found: Course, what: str, word: str) -> list[str]:
-    """Show what specs may name, and hold the word."""
+def _list_registered(found: Course, what: str, word: str) -> list[str]:
+    """List registered names that contain the word; return all of that kind."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     if what == "slips":
-        return _slips(found, word, console)
+        return _list_slips(found, word, console)
     if what not in {"models", "subjects"}:
-        return _entries(found, what, word, console)
+        return _list_functions(found, what, word, console)
     known = list(found.model_names)
     for name in known:
         if _contains(word, name):
             console.print(name, markup=False)
             if what == "subjects":
-                _subject(name, found, console)
+                _show_options(name, found, console)
     return known
 
 
@@ -95,8 +100,8 @@ def _spaced(text: str) -> str:
     return text.lower().replace("_", " ")
 
 
-def _entries(found: Course, what: str, word: str, console: Console) -> list[str]:
-    """Show what holds the word. The name of each that there is, with its docstring below."""
+def _list_functions(found: Course, what: str, word: str, console: Console) -> list[str]:
+    """Print the functions that contain the word; return all names, each with its docstring."""
     registry = found.quantities if what == "quantities" else found.checkers
     for finding in registry.findings:
         console.print(f"{finding}", style="red", markup=False)
@@ -111,7 +116,7 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
         for key, parameter in entry.parameters.items():
             default = "required" if parameter.required else f"default {parameter.default}"
             console.print(f"    {key}: {parameter.annotation} ({default})", markup=False, style="dim")
-        lines = _of_quantity(entry) if what == "quantities" else _of_checker(entry)
+        lines = _quantity_lines(entry) if what == "quantities" else _checker_lines(entry)
         for line in lines:
             console.print(f"    {line}", markup=False, style="dim")
         body = entry.docstring.partition("\n")[2].strip()
@@ -120,12 +125,14 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
     return list(texts.values())
 
 
-def _slips(found: Course, word: str, console: Console) -> list[str]:
-    """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
+def _list_slips(found: Course, word: str, console: Console) -> list[str]:
+    """Print the slips of a quantity, or those that contain the word, with hint and credit."""
     quantities = found.quantities.entries
     entries = [each for each in quantities.values() if each.slip is not None]
     single = slips.halved_quantity(quantities, word)
     of_word = [each for each in entries if each.slip and word in each.slip.of]
+    if word in quantities and quantities[word].slip is None and not of_word and not single:
+        return [_print_no_slips(word, quantities)]
     known = _show_doubled_slips(single, word, entries, console) if single else []
     for entry in entries:
         slip = cast("SlipNote", entry.slip)
@@ -136,6 +143,13 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
             console.print(f"    of {of}, credit {slip.credit:g}", markup=False, style="dim")
             console.print(f"    {slip.hint}", markup=False)
     return known
+
+
+def _print_no_slips(quantity: str, quantities: Mapping[str, Entry]) -> str:
+    """Say that a quantity has no slips that a spec can name, though some may be worked out for each subject."""
+    worked_out = f"; hints use those of {quantity}{SLIPS}" if quantity + SLIPS in quantities else ""
+    print(f"'{quantity}' has no slips that a spec can name{worked_out}")  # noqa: T201
+    return quantity
 
 
 def _show_doubled_slips(single: str, word: str, entries: list[Entry], console: Console) -> list[str]:
@@ -156,7 +170,7 @@ def _show_doubled_slips(single: str, word: str, entries: list[Entry], console: C
     return known
 
 
-def _of_quantity(entry: Entry) -> list[str]:
+def _quantity_lines(entry: Entry) -> list[str]:
     file = "an ONNX file" if _is_of_onnx(entry) else "a file"
     of = {"artifact": file, "config": "a config", "subject": "a model"}.get("".join(entry.takes[:1]))
     if of is None:
@@ -173,8 +187,8 @@ def unit_suffix(entry: Entry) -> str:
 
 
 def example(entry: Entry) -> str:
-    """A command that computes the quantity; a line of a spec where only a student's file can be measured."""
-    needed = {key: _some(entry, key) for key, parameter in entry.parameters.items() if parameter.required}
+    """Return a command that computes the quantity, or a spec line if it only measures students' files."""
+    needed = {key: _example_value(entry, key) for key, parameter in entry.parameters.items() if parameter.required}
     if any(name in entry.parameters for name in _OF_FILES):
         given = ", ".join(f"{key}: {value}" for key, value in needed.items())
         return f"measured: {{quantity: {entry.name}{f', with: {{{given}}}' if given else ''}}}"
@@ -189,12 +203,12 @@ def example(entry: Entry) -> str:
 
 
 def _is_of_onnx(entry: Entry) -> bool:
-    """Whether a quantity of files is one of ONNX files, by its name."""
+    """Return whether a quantity of files takes ONNX files, by its name."""
     return entry.name.startswith(("onnx_", "tile", "tiling_"))
 
 
-def _some(entry: Entry, key: str) -> str:
-    """A value that a required convention may have: what its docstring has behind `such as`, or else one of its type."""
+def _example_value(entry: Entry, key: str) -> str:
+    """Return an example of a required convention: what its docstring names after `such as`, or one of its type."""
     schema = entry.parameters[key].schema
     if isinstance(choices := schema.get("enum"), list):
         return str(choices[0])
@@ -210,7 +224,7 @@ def _some(entry: Entry, key: str) -> str:
     return "1"
 
 
-def _of_checker(entry: Entry) -> list[str]:
+def _checker_lines(entry: Entry) -> list[str]:
     settings = ", ".join(f"{key}: {_value(key, parameter)}" for key, parameter in entry.parameters.items())
     judged = f"judges {entry.judges or 'anything'}"
     return [
@@ -223,12 +237,12 @@ def _value(key: str, parameter: Parameter) -> str:
     plain = {"None": "null", "True": "true", "False": "false"}
     default = parameter.default.strip("'")
     if parameter.required:
-        return _required(key, parameter.schema)
+        return _example_parameter(key, parameter.schema)
     return plain.get(default, f'"{default}"' if ": " in default else default)
 
 
-def _required(key: str, schema: Schema) -> str:
-    """A value that a required parameter of a checker may have; of a list two. Two columns are not the same one."""
+def _example_parameter(key: str, schema: Schema) -> str:
+    """Return an example value for a required parameter of a checker; two items for a list."""
     match schema:
         case {"enum": [first, *_]}:
             return str(first)
@@ -241,9 +255,9 @@ def _required(key: str, schema: Schema) -> str:
     return "1"
 
 
-def _subject(name: str, found: Course, console: Console) -> None:
+def _show_options(name: str, found: Course, console: Console) -> None:
     network = found.network(name)
-    options = network.parameters if network is not None else catalogue.of(name.removesuffix(".onnx"))
+    options = network.parameters if network is not None else catalogue.options_of(name.removesuffix(".onnx"))
     if name.endswith(".onnx"):
         said = _ONNX_OPTIONS if name.startswith("torchvision/") else ""
     else:
@@ -256,7 +270,7 @@ def _subject(name: str, found: Course, console: Console) -> None:
     console.print(f"    example: {command}", markup=False, style="dim")
 
 
-def _tasks(found: Course, word: str) -> list[str]:
+def _list_tasks(found: Course, word: str) -> list[str]:
     known = []  # printed as they are: rich would take a fifth of the time that this has
     for read in load.read_all(load.files(found.specs), found):
         if read.task is None:
@@ -293,7 +307,7 @@ def validate(options: argparse.Namespace) -> int:
         message = "there is no folder 'specs' here: go to the folder of a course, or name what to validate"
         raise UsageError(message)
     new_course.keep_schemas(found)
-    paths = [path for given in options.paths or [found.specs] for path in _below(given)]
+    paths = [path for given in options.paths or [found.specs] for path in _spec_files(given)]
     if options.fix:
         _fix(paths)
     specs = load.read_all([path for path in paths if path.suffix != ".yml"], found)
@@ -346,13 +360,13 @@ def _warnings(tasks: list[Task], found: Course) -> list[str]:
     called = (finding for task in tasks for look in looks for finding in look(task))
     warnings = [f"{each.mark}: warning: {each.message}" for each in called]
     if any(task.variants for task in tasks):
-        from labgrade.judging.variants import lacking
+        from labgrade.judging.variants import missing_key_findings
 
-        warnings += [f"warning: {each}" for each in lacking(found, tasks)]
+        warnings += [f"warning: {each}" for each in missing_key_findings(found, tasks)]
     return warnings
 
 
-def _below(path: Path) -> list[Path]:
+def _spec_files(path: Path) -> list[Path]:
     if not path.exists():
         message = f"there is no '{path}'"
         raise UsageError(message)

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 from labgrade.authoring import mutation, new_course, samples
 from labgrade.authoring.check_values import never_called_again
 from labgrade.authoring.lazy_solutions import LazySolutions
-from labgrade.authoring.slips import Slips, asked
+from labgrade.authoring.slips import Slips, needed_quantities
 from labgrade.authoring.task_trial import (
     differences_when_repeated,
     exemplar_of,
+    grade_timed,
     points_exemplar_lacks,
     points_for_nothing,
     samples_as_expected,
     submission_of,
-    timed,
+    why_no_exemplar,
 )
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.files.cache import missing
@@ -80,12 +81,12 @@ class TaskTrial:
 
     @property
     def unnoticed(self) -> list[KnownSlip]:
-        """Known wrong values that no check of the task tells from the right one, though its author names them."""
+        """Return wrong values that the author names and no check of the task notices."""
         return [slip for slip in self.slips if not (any(slip.noticed.values()) or slip.library)]
 
     @property
     def without_occasion(self) -> int:
-        """How many slips of a library are right on every subject of the task."""
+        """Return how many library slips give the right value on every subject of the task."""
         return sum(slip.library and not any(slip.noticed.values()) for slip in self.slips)
 
 
@@ -114,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     done = []
     with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
         grader.prepare(tasks)
-        grader.oracle.recall(pair for task in tasks for pair in asked(task))
+        grader.oracle.recall(pair for task in tasks for pair in needed_quantities(task))
         trier = TaskTrier(grader, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs)
         for task in tasks:
             trial = trier.tried(task)
@@ -123,9 +124,9 @@ def run(options: argparse.Namespace) -> int:
                 needed = f"install what it needs: pip install {' '.join(trial.lacking)}"
                 print(f"{task.id}: not tried on this machine; {needed}")  # noqa: T201
             elif not options.json:
-                _show(trial, folder, matrix=options.matrix)
+                _print_trial(trial, folder, matrix=options.matrix)
     if options.json:
-        print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
+        print(json.dumps([_as_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
     return WEAK if any(trial.weak for trial in done) else OK
 
 
@@ -149,7 +150,7 @@ class TaskTrier:
         self._samples = samples.samples(folder)
 
     def tried(self, task: Task) -> TaskTrial:
-        """What came of one task; nothing is run where packages are missing that it needs."""
+        """Try one task; nothing runs if packages that it needs are missing."""
         if lacking := missing(task.packages):
             return TaskTrial(task=task, lacking=lacking)
         begin, grader = time.monotonic(), self._grader
@@ -157,14 +158,14 @@ class TaskTrier:
         trial.problems += points_for_nothing(grader, task, self._empty)
         who = submission_of(self._folder / trial.exemplar if trial.exemplar else self._empty)
         whole, task = task, own_variant(task, who.name, grader.course.key)
-        report, first = timed(grader, task, who)
+        report, first = grade_timed(grader, task, who)
         second = first
         if trial.exemplar:
             trial.problems += points_exemplar_lacks(report, task)
-            again, second = timed(grader, task, who)
+            again, second = grade_timed(grader, task, who)
             trial.problems += differences_when_repeated(report, again)
         else:
-            trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
+            trial.problems.append(why_no_exemplar(task, self._samples, self._folder))
         known = {trial.exemplar: report} if trial.exemplar else {}
         different = samples_as_expected(grader, whole, self._samples, self._folder, known)
         others = [each.name for each in self._samples if task.id in each.expected and each.name != trial.exemplar]
@@ -185,11 +186,11 @@ class TaskTrier:
         explained = next(sample.explained for sample in self._samples if sample.name == trial.exemplar)
         why, tell = partial(_why, explained, trial.task), partial(_progress, trial.task.id)
         tried = mutation.try_all(self._grader, trial.task, who, took, jobs=self._jobs, explained=why, tell=tell)
-        _sort_out(trial, tried, explained)
+        _separate_explained(trial, tried, explained)
 
 
 def _progress(name: str, left: int, of: int) -> None:
-    """One line on a terminal, over the one before."""
+    """Overwrite the last line of a terminal with the progress."""
     if sys.stderr.isatty():
         said = f"{name}: {of - left} of {of} mutants are noticed so far" if left else ""
         print(f"\r\033[K{said}", end="", file=sys.stderr, flush=True)  # noqa: T201
@@ -198,18 +199,18 @@ def _progress(name: str, left: int, of: int) -> None:
 def _seconds(
     task: Task, report: TaskReport, first: Mapping[str, float], second: Mapping[str, float]
 ) -> dict[str, float]:
-    """How long each check takes that the exemplar is right at. What was measured is remembered the second time."""
+    """Return the seconds of each check that the exemplar passes; of a measurement the longer of two runs."""
     right = [check.id for check in report.checks if check.verdict.outcome is Outcome.CORRECT]
     measured = {item.id for item in items(task) if item.check.measured}
     return {name: max(second[name], first[name]) if name in measured else second[name] for name in right}
 
 
 def _why(explained: tuple[ExplainedMutants, ...], task: Task, file: str, mutant: Mutant) -> ExplainedMutants | None:
-    """The explanation why a mutant may survive."""
+    """Return the explanation of why a mutant may survive, if there is one."""
     return next((one for one in explained if one.covers(file, mutant, task.id)), None)
 
 
-def _sort_out(trial: TaskTrial, tried: list[MutantResult], explained: tuple[ExplainedMutants, ...]) -> None:
+def _separate_explained(trial: TaskTrial, tried: list[MutantResult], explained: tuple[ExplainedMutants, ...]) -> None:
     trial.tried = tried
     for each in tried:
         if each.fault:
@@ -224,12 +225,12 @@ def _sort_out(trial: TaskTrial, tried: list[MutantResult], explained: tuple[Expl
 # ---- what is shown ---------------------------------------------------------------------------------------------
 
 
-def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
+def _print_trial(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     say: Callable[[str], None] = print
     say(f"{trial.task.id}: {'weak' if trial.weak else 'good'}, in {trial.seconds:.1f} s")
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
-    _show_noticed(trial, say, matrix=matrix)
+    _print_noticed(trial, say, matrix=matrix)
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for lazy in trial.lazy:
@@ -243,11 +244,11 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
             for line in lines.split("\n"):
                 say(f"    {sign} {line}")
     if matrix and trial.slips:
-        _matrix(trial, say)
+        _print_matrix(trial, say)
 
 
-def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
-    """How much is noticed of what is wrong; without a matrix, the check that notices each slip first."""
+def _print_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
+    """Print how many wrong answers are noticed, and without a matrix which check notices each slip first."""
     if trial.samples:
         say(f"  samples that come to what their files say: {', '.join(trial.samples)}")
     if trial.slips:
@@ -271,8 +272,8 @@ def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool)
         say("  tried with the samples alone: it knows no wrong values, and has no function to change")
 
 
-def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
-    """A row a slip, a column a check: x it notices the slip, . it does not, blank where the two do not meet."""
+def _print_matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
+    """Print a row for each slip and a column for each check: x noticed, . not noticed, blank not applicable."""
     names = list(dict.fromkeys(name for slip in trial.slips for name in slip.noticed))
     for number, name in enumerate(names):
         say(f"    {' ' * (number * 2)}{name}")
@@ -287,7 +288,7 @@ def _short(says: str) -> str:
     return f"{said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}"
 
 
-def _plain(trial: TaskTrial) -> dict[str, Any]:
+def _as_plain(trial: TaskTrial) -> dict[str, Any]:
     return {
         "task": trial.task.id,
         "exemplar": trial.exemplar,

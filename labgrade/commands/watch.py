@@ -66,7 +66,7 @@ def watch(options: argparse.Namespace) -> int:
 
 
 def _saves(folder: Path, stop: threading.Event) -> Iterator[object]:
-    """What was saved in a folder, each time; nothing, now and then, so that Ctrl-C is heard."""
+    """Yield the files of each save; also yield nothing at intervals, so that Ctrl-C is noticed."""
     import watchfiles
 
     return watchfiles.watch(

@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
     if kind is dict or isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     rare = isinstance(value, Verdict)
-    parts = ((name, getattr(value, name)) for name in _kept(kind))
+    parts = ((name, getattr(value, name)) for name in _kept_fields(kind))
     found = {name: plain(part) for name, part in parts if part or (name in _VERDICT if rare else name not in _NEWER)}
     return list(found.values()) if isinstance(value, _AS_LISTS) else found
 
@@ -65,7 +65,7 @@ def from_plain(data: Any, kind: type[T] = Graded) -> T:  # type: ignore[assignme
 
 
 @functools.cache
-def _kept(kind: Any) -> tuple[str, ...]:
+def _kept_fields(kind: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.name not in _LEFT_OUT.get(kind, ()))
 
 
@@ -101,12 +101,12 @@ def _as_it_is(data: Any) -> Any:
 def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
     """What makes values of a structure's parts, but of those that are as they are."""
     types_of = typing.get_type_hints(kind, None, _NAMES)
-    found = {name: _reader(types_of[name]) for name in _kept(kind)}
+    found = {name: _reader(types_of[name]) for name in _kept_fields(kind)}
     return {name: read for name, read in found.items() if read is not _as_it_is}
 
 
 def _structured(kind: Any, data: Any) -> Any:
-    known = _kept(kind)
+    known = _kept_fields(kind)
     if isinstance(data, list | tuple):
         if len(data) > len(known):
             message = f"a {kind.__name__} has {len(known)} values, not {len(data)}"

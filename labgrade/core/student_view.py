@@ -80,7 +80,7 @@ def _not_shown(submission: SubmissionReport, *, released: bool) -> Iterator[NotS
 def task_for_student(task: TaskReport, *, released: bool = False) -> TaskReport:
     """The same of one task."""
     visible = [check for check in task.checks if not check.hidden]
-    seen = tuple(_shown(check if released else without_guesses(check)) for check in visible)
+    seen = tuple(_check_for_student(check if released else without_guesses(check)) for check in visible)
     return replace(task, points=task.points - points.hidden_points(task.checks), checks=seen)
 
 
@@ -100,7 +100,7 @@ def without_guesses(check: Graded) -> Graded:
     return replace(check, verdict=waits, earned=Fraction(0))
 
 
-def _shown(check: Graded) -> Graded:
+def _check_for_student(check: Graded) -> Graded:
     """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
     found = check.verdict.diagnosis
     shown = found and replace(found, refuted=(), fits=())

@@ -119,7 +119,7 @@ def one_line(text: str) -> str:
 _MOST_NAMED = 8
 
 
-def named(names: list[str]) -> str:
+def listed_names(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(f"'{name}'" for name in names[:_MOST_NAMED]) + more

@@ -49,7 +49,7 @@ _SPENT = (
 
 @dataclass(slots=True, kw_only=True)
 class Keys:
-    """What one desk is reached and opened by. `spent`: a browser came by the link."""
+    """The secrets of one desk: its host name, link and cookie. `spent`: a browser came by the link."""
 
     host: str = field(default_factory=lambda: f"{secrets.token_hex(16)}.localhost")
     link: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -90,7 +90,7 @@ class Door:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        if not _same(headers.get("host", ""), self._host):  # the reply doesn't say it, either
+        if not _equal_secrets(headers.get("host", ""), self._host):  # the reply doesn't say it, either
             return _refusal(f"{_CLOSED} Nothing was saved." if method == "POST" else _CLOSED)
         if method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("not here", status_code=405)
@@ -98,14 +98,14 @@ class Door:
         own = headers.get("origin", "") == f"http://{self._host}" and site in {"none", "same-origin"}
         if method == "POST" and not own:
             return _refusal("This came from another page than the desk's own; nothing was saved.")
-        known = _same(self._of_cookie(headers), self._keys.session)
+        known = _equal_secrets(self._of_cookie(headers), self._keys.session)
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])[0]
-        if method == "GET" and scope["path"] == "/" and _same(given, self._keys.link):
+        if method == "GET" and scope["path"] == "/" and _equal_secrets(given, self._keys.link):
             return self._by_link(known=known)
         return None if known else _refusal(_CLOSED)
 
     def _by_link(self, *, known: bool) -> Response:
-        """The first browser that comes by the link is let in, and may come by it again."""
+        """Let in the first browser that comes by the link, also when it comes again."""
         if self._keys.spent and not known:
             return _refusal(_SPENT)
         self._keys.spent = True
@@ -125,8 +125,8 @@ def _refusal(message: str) -> Response:
     return PlainTextResponse(message, status_code=403)
 
 
-def _same(one: str, other: str) -> bool:
-    """Whether two secrets are one, in a time that tells nothing of either."""
+def _equal_secrets(one: str, other: str) -> bool:
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
@@ -140,7 +140,7 @@ _KIND = "application/x-www-form-urlencoded"
 
 
 class RefusedFormError(Exception):
-    """A form that no page of the desk's sends; nothing was saved. The message is for the person."""
+    """A form that no page of the desk sends; nothing was saved. The message is for the person."""
 
     def __init__(self, message: str, status: int = 422) -> None:
         super().__init__(f"{message}; nothing was saved.")
@@ -149,7 +149,7 @@ class RefusedFormError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """How often a field is there, and how long it may be."""
+    """How often a field may occur, and how long it may be."""
 
     fewest: int = 1
     most: int = 1
@@ -183,7 +183,7 @@ async def sent(request: Request, key: str) -> Mapping[str, list[str]]:
             message = "That is more than a form of the desk holds"
             raise RefusedFormError(message, 413)
     found = _parsed(body)
-    if not _same(found.get("key", [""])[0], key):
+    if not _equal_secrets(found.get("key", [""])[0], key):
         message = "This page is of a desk that was closed since, or of none: open it by its new link"
         raise RefusedFormError(message, 403)
     return _as_known(found, request.url.path)
@@ -202,7 +202,7 @@ def _parsed(body: bytes) -> dict[str, list[str]]:
 
 
 def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[str]]:
-    """The same, where each field is as a page of the desk has it."""
+    """Return the fields of a form if a page of the desk can have sent them."""
     decide = _ROWS if "row" in found or not {"answer", "points", "comment"} & found.keys() else _MARK
     known = {"/decide": decide, "/undo": _UNDO, "/reword": _REWORD}[path]
     for name in {**known, **found}:
@@ -224,7 +224,7 @@ def _as_known(found: Mapping[str, list[str]], path: str) -> Mapping[str, list[st
 # ---- what stands in a field ------------------------------------------------------------------------------------
 
 
-def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
+def parse_fields(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
     """The values of a JSON object with just these names: texts, lists of texts (`tuple`), or of numbers (`list`).
 
     Raises:
@@ -249,12 +249,12 @@ def plain(text: str, shape: Mapping[str, type]) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text, and holds no half of a character."""
+    """Return whether a value is a text without half characters (lone surrogates)."""
     return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def numbers(texts: list[str]) -> list[int]:
-    """Whole numbers, as a page writes them.
+    """Parse whole numbers as a page writes them.
 
     Raises:
         RefusedFormError: one of them is something else.

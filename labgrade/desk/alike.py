@@ -46,7 +46,7 @@ class AlikeFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlikeCode:
-    """Two hand-ins with code in common. `share`: of what the one with less of it wrote, that the other has, too."""
+    """Two hand-ins with common code. `share`: how much of the smaller one's code the other has, too."""
 
     names: tuple[str, str]
     share: float
@@ -54,13 +54,13 @@ class AlikeCode:
 
     @property
     def lines(self) -> int:
-        """How many lines of the first are in the second."""
+        """Count the lines of the first that are in the second."""
         return sum(len(pair.lines[0]) for pair in self.pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """The state of the search. `done` of `of` hand-ins were read; `says`: why nothing more is known, or ""."""
+    """The state of the search. `done` of `of` hand-ins were read; `says`: why it stopped, or ""."""
 
     done: int = 0
     of: int = 0
@@ -70,7 +70,7 @@ class SearchState:
 
 
 class AlikeSearch:
-    """Searches a class for code that is alike in a thread of its own, started by the first question."""
+    """Searches a class for similar code in its own thread, which starts at the first question."""
 
     def __init__(self, results: Path, runner: Runner | None, scratch: Path, handed_out: Path | None = None) -> None:
         self._results, self._runner, self._scratch, self._handed_out = results, runner, scratch, handed_out
@@ -80,7 +80,7 @@ class AlikeSearch:
         self._looked = SearchState()
 
     def looked(self) -> SearchState:
-        """What is known by now; the first time, looking begins."""
+        """Return the state of the search, and start it the first time."""
         if self._runner is None:
             return SearchState(over=True)
         with self._lock:
@@ -92,7 +92,7 @@ class AlikeSearch:
             return self._looked
 
     def close(self) -> None:
-        """Stop looking, and wait for what is under way."""
+        """Stop the search, and wait for what is under way."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -124,10 +124,10 @@ class AlikeSearch:
         return SearchState(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
 
     def _sources(self) -> Mapping[str, list[str]]:
-        """Who was graded, by the folder or archive that it was in."""
+        """Return the submissions by the folder or archive from which they were graded."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         with Ledger(self._results) as ledger:
-            asked = read.asked(ledger)
+            asked = read.run_requests(ledger)
             for name, run in sorted(read.handed_in(ledger).items()):
                 found[asked.get(run, {}).get("source", "")].append(name)
         found.pop("", None)
@@ -142,14 +142,14 @@ class AlikeSearch:
 
 
 def _fits(code: CodeFile) -> bool:
-    """Whether a reply is what it says: a process that reads hostile files may send anything."""
+    """Return whether a reply is well formed: a process that reads hostile files may send anything."""
     texts = all(isinstance(each, str) for each in (code.path, code.text, code.tokens))
     lines = isinstance(code.lines, tuple) and all(type(each) is int for each in code.lines)
     return texts and lines and len(code.lines) == len(code.tokens)
 
 
 def _is_little(folder: Path, files: Sequence[str]) -> bool:
-    """Whether all the code of a hand-in can be compared: each file is, with each one of another."""
+    """Return whether a hand-in's code is small enough to be compared file by file."""
     own = [each for each in files if PurePosixPath(each).suffix.lower() in CODE]
     return len(own) <= _MOST_FILES and sum((folder / each).stat().st_size for each in own) <= LARGEST_CODE
 
@@ -168,30 +168,30 @@ def alike(class_code: Mapping[str, Sequence[CodeFile]], handed_out: Sequence[Cod
     `handed_out` is no student's own, nor is what more than half of the class has; where it is not known what was
     handed out, what more than a tenth has (and more than three).
     """
-    prints = {name: [_print(code, WINDOW) for code in own if _long(code)] for name, own in class_code.items()}
+    prints = {name: [_fingerprint(code, WINDOW) for code in own if _is_long(code)] for name, own in class_code.items()}
     held: Counter[int] = Counter()
     for own in prints.values():
         held.update(set().union(*(each.hashes for each in own)))
-    given = set().union(*(_print(code, 1).hashes for code in handed_out if _long(code)))
+    given = set().union(*(_fingerprint(code, 1).hashes for code in handed_out if _is_long(code)))
     most = len(prints) // 2 if handed_out else max(read.FEW, len(prints) // 10)
     for own in prints.values():
         for each in own:
-            _take_out(each, {one for one in each.hashes if held[one] > most or one in given})
+            _remove_passages(each, {one for one in each.hashes if held[one] > most or one in given})
     found = [made for one, other in _candidates(prints) if (made := _compared((one, other), prints, class_code))]
     return tuple(sorted(found, key=lambda each: (-each.share, each.names))[:_MOST_SHOWN])
 
 
-def _long(code: CodeFile) -> bool:
+def _is_long(code: CodeFile) -> bool:
     return len(code.tokens) >= GRAM + WINDOW
 
 
-def _print(code: CodeFile, window: int) -> Any:
+def _fingerprint(code: CodeFile, window: int) -> Any:
     from copydetect import CodeFingerprint
 
     return CodeFingerprint(code.path, GRAM, window, filter=False, fp=io.StringIO(code.tokens))
 
 
-def _take_out(each: Any, common: set[int]) -> None:
+def _remove_passages(each: Any, common: set[int]) -> None:
     """Leave these passages out of a fingerprint."""
     from copydetect.utils import get_token_coverage
 
@@ -202,7 +202,7 @@ def _take_out(each: Any, common: set[int]) -> None:
 
 
 def _candidates(prints: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str]]:
-    """Pairs with any passage in common."""
+    """Yield pairs with any common passage."""
     holders: defaultdict[int, set[str]] = defaultdict(set)
     for name, own in prints.items():
         for each in own:
@@ -215,7 +215,7 @@ def _candidates(prints: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str]
 def _compared(
     names: tuple[str, str], prints: Mapping[str, Sequence[Any]], class_code: Mapping[str, Sequence[CodeFile]]
 ) -> AlikeCode | None:
-    """What two hand-ins have in common, each file of the first beside the one of the second that has most of it."""
+    """Compare two hand-ins: each file of the first with the file of the second that shares most of it."""
     from copydetect import compare_files
 
     code = {(name, each.path): each for name in names for each in class_code[name]}

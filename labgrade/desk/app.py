@@ -62,7 +62,7 @@ def application(pages: Pages, whole: ClassPages, *, port: int, keys: access.Keys
 
 
 def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
-    """A page. `script`: of a report that is complete in itself, its own script, or ""."""
+    """Return a page as a response. `script`: the script of a self-contained report, or ""."""
     headers = {} if script is None else {"content-security-policy": f"{policy(script)}; frame-ancestors 'none'"}
 
     async def answer(request: Request) -> Response:
@@ -97,7 +97,7 @@ def _static(name: str) -> Callable[[Request], Response]:
 
 
 class _Forms:
-    """What is written: each form is decided whole, and its row kept, before the next page is sent."""
+    """Handles forms: each is decided as a whole and kept before the next page is sent."""
 
     def __init__(self, pages: Pages, key: str) -> None:
         self._pages, self._key = pages, key
@@ -135,7 +135,7 @@ class _Forms:
         return self._next(pages.following_second(question) if second else pages.following(question, who), sent)
 
     def _next(self, address: str, sent: Mapping[str, list[str]]) -> Response:
-        """What comes after a form: the page itself for the script, which puts it in its place, else where it is."""
+        """Answer a form with the next page for the script, or else with a redirect to it."""
         path, _, query = address.partition("?")
         pages: dict[str, Callable[[Mapping[str, str]], str]]
         pages = {"/answer": self._pages.answer, TOP: self._pages.queue}
@@ -165,7 +165,7 @@ class _Forms:
     def _reword(self, sent: Mapping[str, list[str]]) -> Response:
         query = {name: values[0] for name, values in sent.items()}
         question = question_of(query)
-        row = access.plain(query["row"], {"old": str, "numbers": list})
+        row = access.parse_fields(query["row"], {"old": str, "numbers": list})
         try:
             self._pages.decider.reword(question, row["old"], query["new"], row["numbers"])
         except (OutdatedError, UsageError) as error:
@@ -198,7 +198,7 @@ def _mark(sent: Mapping[str, list[str]]) -> FormMarks:
 
 
 def _refuse_contradiction(question: QuestionId, who: str, marks: list[FormMarks]) -> None:
-    """A form of an answer names it and its question a second time; a list of suggestions names its question, or none.
+    """Refuse a form whose fields contradict its address about the question or the answer.
 
     Raises:
         RefusedFormError: they differ.

@@ -13,7 +13,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.ledger.read import same_files
 from labgrade.reports import figures
 from labgrade.reports.html import classroom, student
-from labgrade.reports.html.classroom import CodeRow, TheSame
+from labgrade.reports.html.classroom import CodeRow, CommonWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +40,11 @@ class ClassPages:
         says = (
             looked.says if looked.over else f"{looked.done} hand-ins are read so far: load this page again in a while"
         )
-        same = TheSame(files=self._same_files(whole), code=code, says=says)
+        same = CommonWork(files=self._same_files(whole), code=code, says=says)
         return classroom.render(whole.shown, lambda name: _link("/student", who=name), marking=TOP, same=same)
 
     def student_page(self, query: Mapping[str, str]) -> str:
-        """A student's own page, with all that staff see beside it left out.
+        """Return a student's own page, without what only staff see.
 
         Raises:
             NotHereError: nobody is called so.
@@ -56,21 +56,21 @@ class ClassPages:
         return student.render(for_student(replace(shown, submissions=found)))
 
     def side_by_side(self, query: Mapping[str, str]) -> str:
-        """Two hand-ins with what they have in common.
+        """Return two hand-ins side by side with their common code marked.
 
         Raises:
             NotHereError: these two have nothing.
         """
         whole, asked = self._live.whole(), (query.get("one"), query.get("other"))
-        pair = next((each for each in self._looks.looked().found if _called(each, whole) == asked), None)
+        pair = next((each for each in self._looks.looked().found if _name_of(each, whole) == asked), None)
         if pair is None:
             raise NotHereError(_CLASS)
-        names = _called(pair, whole)
+        names = _name_of(pair, whole)
         files = [paths for paths, whose in self._same_files(whole) if {*names} <= {*whose}]
         values = [each for each in figures.same_values(whole.shown) if {*names} <= {*each.names}]
         shown = [
             [
-                {"name": name, "path": code.path, "parts": list(_parts(code, lines))}
+                {"name": name, "path": code.path, "parts": list(_marked_lines(code, lines))}
                 for name, code, lines in zip(names, each.files, each.lines, strict=True)
             ]
             for each in pair.pairs
@@ -98,13 +98,13 @@ class ClassPages:
         return [(paths, tuple(map(whole.names.of, whose))) for paths, whose in found]
 
 
-def _called(pair: AlikeCode, whole: Whole) -> tuple[str, str]:
+def _name_of(pair: AlikeCode, whole: Whole) -> tuple[str, str]:
     one, other = map(whole.names.of, pair.names)
     return one, other
 
 
 def _row(pair: AlikeCode, whole: Whole) -> CodeRow:
-    one, other = _called(pair, whole)
+    one, other = _name_of(pair, whole)
     return CodeRow(
         names=(one, other),
         share=pair.share,
@@ -118,8 +118,8 @@ def _link(path: str, **query: str) -> str:
     return f"{path}?{urlencode(query)}"
 
 
-def _parts(code: CodeFile, common: frozenset[int]) -> Iterator[tuple[str, str]]:
-    """The lines of a file, each with `same`, "" or, where others are left out before it, `gap`."""
+def _marked_lines(code: CodeFile, common: frozenset[int]) -> Iterator[tuple[str, str]]:
+    """Yield a file's lines with `same`, "", or `gap` where lines are left out before one."""
     lines = code.text.splitlines()
     shown = {line for at in common for line in range(at - _BESIDE, at + _BESIDE + 1) if 0 < line <= len(lines)}
     before = 0

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped
-from labgrade.desk.access import RefusedFormError, plain
+from labgrade.desk.access import RefusedFormError, parse_fields
 from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, in_words, points
-from labgrade.review.marking import NoPointsError, accepted, given, mark
+from labgrade.review.marking import NoPointsError, accept_suggestion, mark, parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,12 +30,12 @@ TAKEN_BACK = "taken back at the desk"
 
 
 class OutdatedError(Exception):
-    """A page showed what holds no longer; nothing was saved. The message says what holds."""
+    """A page was outdated; nothing was saved. The message says what holds now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormMarks:
-    """What a form gives to some answers: their names and versions as the page showed them, the points, a comment."""
+    """A form's marks: the answers' names and versions as the page showed them, the points, a comment."""
 
     question: QuestionId
     who: tuple[str, ...]
@@ -50,12 +50,12 @@ class FormMarks:
 
     @classmethod
     def from_json(cls, text: str) -> FormMarks:
-        """What `as_json` made.
+        """Read what `as_json` wrote.
 
         Raises:
             RefusedFormError: it is something else.
         """
-        found = plain(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
+        found = parse_fields(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
         who, seen, given_points, question = (tuple(found[name]) for name in ("who", "seen", "points", "question"))
         if len(question) != len(fields(QuestionId)):
             message = "This row is of no question"
@@ -68,7 +68,7 @@ class FormMarks:
 
 
 def version(each: ToDecide, last: int) -> str:
-    """What a mark is about, and the last decision that was seen: another one by now, and the page is outdated."""
+    """Return a digest of an answer and its last decision; if it changes, the page is outdated."""
     about = repr((each.graded.basis, str(each.graded.points), each.rubric))
     return f"{hashlib.sha256(about.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.{last}"
 
@@ -83,7 +83,7 @@ class Decider:
         self._trail: list[tuple[int, ...]] = []  # the numbers that each form made, for undo
 
     def decide(self, marks: Sequence[FormMarks]) -> int:
-        """Keep marks, all or none; how many answers they are about.
+        """Keep marks, all or none; return how many answers they are about.
 
         Raises:
             OutdatedError: something changed since the page was made.
@@ -138,7 +138,7 @@ class Decider:
                 raise OutdatedError(message)
 
     def reword(self, question: QuestionId, old: str, new: str, numbers: Sequence[int]) -> int:
-        """Give another comment wherever this one stands; points stay as they are. How many decisions that made.
+        """Replace a comment wherever it stands, without changing points; return how many decisions that made.
 
         Raises:
             OutdatedError: it stands elsewhere than the page said, which gave the `numbers` of the decisions.
@@ -168,7 +168,7 @@ class Decider:
                 raise OutdatedError(
                     _decided_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown)
                 )
-            said = accepted(each, "").reason if each.graded.verdict.suggestion is not None else ""
+            said = accept_suggestion(each, "").reason if each.graded.verdict.suggestion is not None else ""
             shown_first = said if shown_first is None else shown_first
             # What labgrade says of the one that was shown names where that stands; each other has a place of its own.
             comment = said if said and asked.comment == shown_first else asked.comment
@@ -177,7 +177,7 @@ class Decider:
             yield replace(ruling, at=at), last
 
     def last(self, now: Snapshot) -> tuple[Ruling, ...]:
-        """The rows of this person's last form that are all in force still; after a restart, of the last moment."""
+        """Return the rows of this person's last form if all are in force; after a restart, those of the last moment."""
         own = {
             ruling.number: ruling
             for place in now.checks
@@ -210,7 +210,7 @@ class Decider:
 
 
 def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
-    """The answer to a question of who is called so, on a page that shows what can't be seen as its escape."""
+    """Find the answer of a submission by its name as the page shows it, with escapes."""
     place = Place(submission=now.names.name(shown), lab=question.lab, task=question.task, check=question.check)
     if place in now.checks or "\\" not in shown:
         return place
@@ -219,7 +219,7 @@ def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
 
 
 def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
-    """The share of each line of the rubric; a line that was left open gets nothing, if another was not.
+    """Parse the share of each rubric line; an open line gets nothing if another line has points.
 
     Raises:
         NoPointsError: nothing was typed, or something that is no number of points.
@@ -231,7 +231,7 @@ def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
         message = "nothing is given yet: press a number for a line, f for all points, 0 for none"
         raise NoPointsError(message)
     return tuple(
-        given(text if text.strip() else "0" if worth else "none", worth)
+        parse_share(text if text.strip() else "0" if worth else "none", worth)
         for text, (worth, _) in zip(typed, each.rubric, strict=True)
     )
 
@@ -251,5 +251,5 @@ def _changed(shown: str) -> str:
 
 
 def worth(ruling: Ruling | SecondMark) -> str:
-    """The points of a decision: `3 of 4`."""
+    """Return the points of a decision: `3 of 4`."""
     return f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"

@@ -29,7 +29,7 @@ class NotHereError(Exception):
 
 
 def question_of(query: Mapping[str, str]) -> QuestionId:
-    """The question that a link or a form is about."""
+    """Return the question that a link or a form is about."""
     return QuestionId(query.get("lab", ""), query.get("task", ""), query.get("check", ""))
 
 
@@ -40,13 +40,13 @@ def link(path: str, question: QuestionId, **more: str) -> str:
 
 
 def waits(group: AnswerGroup, now: Snapshot) -> bool:
-    """Whether any of these answers waits for a mark."""
+    """Return whether any of these answers waits for a mark."""
     return any(each.place in now.waiting for each in group.answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionWalk:
-    """The ways through a question for one person, at one moment; `held` is what others look at."""
+    """The order in which one person goes through a question; `held` is what others look at."""
 
     question: QuestionAnswers
     now: Snapshot
@@ -54,14 +54,14 @@ class QuestionWalk:
     held: frozenset[Place]
 
     def coming(self, place: Place) -> list[AnswerGroup]:
-        """What waits after an answer, in the order in which it is shown where nobody decides anything."""
+        """Return the groups that wait after an answer, in their order of display."""
         groups = self.question.groups
         at = self._position(place)
         later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if self.is_free(group)]
         return sorted(later, key=lambda group: at < 0 or group.cluster != groups[at].cluster)
 
     def before(self, place: Place) -> str:
-        """The answer that this person marked last before this one, or else the answer that stands before it."""
+        """Return the address of the answer that this person marked before, or else of the one before it in order."""
         own = sorted(
             (ruling.number, each.place)
             for group in self.question.groups
@@ -76,7 +76,7 @@ class QuestionWalk:
         return self.to(self.question.groups[at - 1]) if at > 0 else ""
 
     def to(self, group: AnswerGroup) -> str:
-        """The page of answers: of an answer that waits, if any does."""
+        """Return the address of a group's page, at an answer that waits if any does."""
         each = next((each for each in group.answers if each.place in self.now.waiting), group.first)
         return self.to_place(each.place)
 
@@ -89,7 +89,7 @@ class QuestionWalk:
         return next((n for n, group in groups if any(each.place == place for each in group.answers)), -1)
 
     def is_free(self, group: AnswerGroup) -> bool:
-        """Whether one of these waits, and nobody else looks at any."""
+        """Return whether one of these answers waits and nobody else looks at any."""
         return waits(group, self.now) and not any(each.place in self.held for each in group.answers)
 
 
@@ -115,7 +115,7 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestions:
-    """All questions at one moment, for one person. `held` is what others look at, `seconds` what was marked twice."""
+    """All questions at one moment for one person. `held`: what others look at; `seconds`: second marks."""
 
     now: Snapshot
     questions: Mapping[QuestionId, QuestionAnswers]
@@ -124,7 +124,7 @@ class OpenQuestions:
     seconds: tuple[SecondMark, ...]
 
     def found(self, query: Mapping[str, str]) -> tuple[QuestionAnswers, AnswerGroup, Place]:
-        """The question, the answers and the place that a link names; the answers that are marked at once with it.
+        """Find the question, the group of answers and the place that a link names.
 
         Raises:
             NotHereError: it is not to be marked here.
@@ -147,13 +147,13 @@ class OpenQuestions:
         return QuestionWalk(question=question, now=self.now, by=self.by, held=self.held)
 
     def twice(self, question: QuestionAnswers) -> SecondMarking:
-        """What of a question is marked a second time."""
+        """Return the state of a question's second marks."""
         answers = (each for group in question.groups for each in group.answers)
         rulings = (ruling for each in answers if (ruling := self.now.in_force(each.place)) is not None)
         return markers.second_marking(rulings, self.seconds, self.by)
 
     def rows(self) -> list[QuestionRow]:
-        """All questions, those with the most suggestions first, those that are done last."""
+        """Return all questions, those with the most suggestions first and finished ones last."""
         found = [self.row(each) for each in self.questions.values()]
         return sorted(found, key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
 
@@ -180,7 +180,7 @@ class OpenQuestions:
     def suggested(
         self, question: QuestionAnswers, *, wordless: bool = False
     ) -> list[tuple[AnswerGroup, SuggestedShares]]:
-        """The answers that wait and have a suggestion, each with it; or those in which nothing is written."""
+        """Return the waiting answers with their suggestions, or those in which nothing is written."""
         found = []
         for group in question.groups:
             own = replace(group, answers=tuple(each for each in group.answers if each.place in self.now.waiting))
@@ -192,7 +192,7 @@ class OpenQuestions:
         return found
 
     def near(self, question: QuestionAnswers, group: AnswerGroup) -> int:
-        """How many answers that wait say nearly the same."""
+        """Count the waiting answers that say nearly the same."""
         return sum(
             len(other.answers)
             for other in question.clusters[group.cluster]
@@ -206,7 +206,7 @@ class OpenQuestions:
     def coming(
         self, question: QuestionAnswers | None, place: Place | None
     ) -> Iterator[tuple[QuestionWalk, AnswerGroup]]:
-        """What comes after an answer: the rest of its question, and then the first answers of each other question."""
+        """Yield what comes after an answer: the rest of its question, then the first answers of other questions."""
         if question is not None and place is not None:
             yield from ((self.walk(question), group) for group in self.walk(question).coming(place))
         for row in self.rows():

@@ -37,7 +37,7 @@ _LONGEST, _BESIDE = 160, 35  # characters of a line, and beside the value in it
 
 
 def read_at(each: ToDecide) -> tuple[str, bool]:
-    """Where labgrade read a value, or would; else a guess, as the second says: where its words stand, or its task."""
+    """Return where labgrade read a value, and whether that is a guess from its words or its task."""
     suggestion = each.graded.verdict.suggestion
     place = suggestion.place if suggestion is not None and suggestion.place else each.graded.answer_from
     if place or each.graded.to_mark is None:
@@ -56,7 +56,7 @@ def read_at(each: ToDecide) -> tuple[str, bool]:
 
 
 def lines(each: ToDecide, given: Sequence[Fraction] | None, sent: FormMarks | None) -> list[dict[str, str]]:
-    """The rubric with what stands in each field: what was typed, or else what was given."""
+    """Return the rubric's lines with the content of each field: what was typed, or else given."""
     found = []
     for number, (line_worth, what) in enumerate(each.rubric):
         value = typed(line_worth, given[number]) if given is not None else ""
@@ -68,13 +68,13 @@ def lines(each: ToDecide, given: Sequence[Fraction] | None, sent: FormMarks | No
 
 
 def worth_of(each: ToDecide, made: SuggestedShares) -> str:
-    """The points that a suggestion gives: `3 of 4`."""
+    """Return the points that a suggestion gives: `3 of 4`."""
     got = sum((own * share for (own, _), share in zip(each.rubric, made.shares, strict=True)), Fraction(0))
     return f"{points(got)} of {points(each.graded.points)}"
 
 
 def by_cause(rows: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Rows of a list of suggestions, those together that get the same for the same reason, where the same is right."""
+    """Group rows of suggestions that get the same points for the same reason and expected value."""
     found: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for row in rows:
         made, verdict = row["suggestion"], row["verdict"]
@@ -84,7 +84,7 @@ def by_cause(rows: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def typed(line_worth: Fraction, share: Fraction) -> str:
-    """A share of a line as a person types it."""
+    """Format a share of a line as a person types it."""
     return points(line_worth * share) if line_worth else "full" if share == 1 else "none"
 
 
@@ -107,7 +107,7 @@ def environment() -> Environment:
         "reason": _reason,
         "hint": summary.hint,
         "facts": summary.facts,
-        "compared": summary.compared,
+        "compared": summary.beside_expected,
         "moment": summary.moment,
         "worth": worth,
         "read_words": _read_words,
@@ -118,23 +118,23 @@ def environment() -> Environment:
 
 
 def _visible(value: object) -> object:
-    """A text as a person sees it, and all of it: fields of a form come back as they went out."""
+    """Make invisible characters visible; form fields come back as they were sent."""
     return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _reason(verdict: Verdict) -> str:
-    """What labgrade found, without the rubric, and where it looked, which stand beside it."""
+    """Return labgrade's reason without the rubric and the places searched, which stand beside it."""
     return summary.full_reason(replace(verdict, rubric=(), looked_for=()))
 
 
 def beside_line(why: str) -> str:
-    """A reason beside the line that it is about: without the value and its place."""
+    """Shorten a reason that stands beside its line: drop the value and its place."""
     stands, _, said = why.partition(": ")
     return _GOT.sub("", said) if said and " stands on " in stands else _FROM.sub("", why)
 
 
 def _read_words(line: str, got: str) -> tuple[str, str, str]:
-    """What stands before a value in its line, the value, and what stands behind; a long line is cut."""
+    """Split a line into the text before a value, the value, and the text after it; a long line is cut."""
     typed_so = "|".join(map(re.escape, {got, got.replace(",", "")}))
     found = re.search(rf"(?<![\d.,])(?:{typed_so})(?![.,]?\d)", line) if got else None
     if found is None:

@@ -47,7 +47,7 @@ class Pages:
     # ---- pages -------------------------------------------------------------------------------------------------
 
     def queue(self, _: Mapping[str, str], problem: str = "") -> str:
-        """The questions with how many answers are left, those with the most suggestions first."""
+        """Show the questions with how many answers are left, those with the most suggestions first."""
         here = self._questions.now()
         found = here.rows()
         left, suggested = sum(row.left for row in found), sum(row.suggested for row in found)
@@ -91,14 +91,14 @@ class Pages:
             group.answers,
             typed,
             problem=problem,
-            given=_given(ruling, group.first),
+            given=_given_shares(ruling, group.first),
             suggestion=suggested,
             wordless=queue.nothing_written(group, now) is not None,
-            beside=queue.beside(question, group, now) if suggested is None else "",
+            beside=queue.nearest_difference(question, group, now) if suggested is None else "",
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
-            offered=queue.offered(question.id, place.submission, now),
+            offered=queue.comment_suggestions(question.id, place.submission, now),
             near=here.near(question, group),
             following=link("/question", question.id, after=now.names.of(place.submission))
             if walk.coming(place)
@@ -113,7 +113,7 @@ class Pages:
     def _second(
         self, here: OpenQuestions, question: QuestionAnswers, place: Place, problem: str, typed: FormMarks | None
     ) -> str:
-        """An answer that another person marked, without what they gave."""
+        """Show an answer that another person marked, without their points."""
         if place not in here.twice(question).open:
             raise NotHereError(self.following_second(question.id))
         held = sorted(self._lease([place]).values())
@@ -146,7 +146,7 @@ class Pages:
             passages=self._passages(answers[0], now),
             guessed=page_fields.read_at(answers[0])[1],
             verdict=answers[0].graded.verdict,
-            drawn=pictures.of_check(answers[0].graded, "drawn"),
+            drawn=pictures.check_pictures(answers[0].graded, "drawn"),
             lines=page_fields.lines(answers[0], given, typed),
             ruling=ruling,
             comment=_comment(typed, ruling),
@@ -154,7 +154,7 @@ class Pages:
         )
 
     def differ(self, query: Mapping[str, str]) -> str:
-        """What two people gave other points for, side by side.
+        """Show answers whose two marks differ, side by side.
 
         Raises:
             NotHereError: there is no such question.
@@ -167,7 +167,7 @@ class Pages:
         return self._render("differ.html", here.now, problem="", question=question, twice=twice, walk=walk)
 
     def comments(self, query: Mapping[str, str], problem: str = "") -> str:
-        """The comments of a question with all that they stand at, to be worded anew."""
+        """Show a question's comments with their answers, to be reworded."""
         now, question = self._live.snapshot(), question_of(query)
         found = [
             {
@@ -244,12 +244,12 @@ class Pages:
     # ---- where to go, and what pages are made of ------------------------------------------------------------------
 
     def following(self, question: QuestionId, who: str) -> str:
-        """Where to go when this answer is decided: the next of its question, or of the next question; else the top."""
+        """Return the address after an answer: the next of its question, of the next question, or the top."""
         here = self._questions.now()
         return self._leased(here, here.coming(here.questions.get(question), place_of(here.now, question, who)))
 
     def following_second(self, question: QuestionId) -> str:
-        """Where to go to mark an answer a second time that nobody else has begun; the top where there is none."""
+        """Return the address of an answer to mark a second time, or the top."""
         here = self._questions.now()
         found = here.questions.get(question)
         for place in here.open_second(found) if found is not None else ():
@@ -258,7 +258,7 @@ class Pages:
         return TOP
 
     def called(self, place: Place) -> str:
-        """How staff call who handed in an answer."""
+        """Return staff's name for whoever handed in an answer."""
         return self._live.snapshot().names.of(place.submission)
 
     def _passages(self, each: ToDecide, now: Snapshot, *, typed: bool = False) -> Sequence[ShownPassage]:
@@ -290,7 +290,7 @@ class Pages:
         )
 
     def _leased(self, here: OpenQuestions, coming: Iterable[tuple[QuestionWalk, AnswerGroup]]) -> str:
-        """The page of the first of these that nobody else has begun to look at since; the top where there is none."""
+        """Show the first of these that nobody else is looking at, or the top."""
         for walk, group in coming:
             places = [each.place for each in group.answers if each.place in here.now.waiting]
             if not self._lease(places):
@@ -330,12 +330,12 @@ class Pages:
 
 
 def _comment(typed: FormMarks | None, ruling: Ruling | None) -> str:
-    """What stands in the field for a comment: what was typed, else what is decided."""
+    """Return the content of the comment field: what was typed, else the decision's comment."""
     if typed is not None:
         return typed.comment
     return ruling.reason if ruling is not None else ""
 
 
-def _given(ruling: Ruling | None, answer: ToDecide) -> Sequence[Fraction] | None:
-    """What a decision gave for each line of the rubric; None where nothing is decided."""
+def _given_shares(ruling: Ruling | None, answer: ToDecide) -> Sequence[Fraction] | None:
+    """Return a decision's share of each rubric line; None where nothing is decided."""
     return queue.shares_of(ruling, answer) if ruling is not None else None

@@ -39,7 +39,7 @@ class HandInPictures:
 
 
 class Pictures:
-    """Finds and shows them; hand-ins are taken into `scratch`, one at a time."""
+    """Finds and shows the pictures of hand-ins, which are copied into `scratch` one at a time."""
 
     def __init__(self, results: Path, runner: Runner | None, scratch: Path) -> None:
         self._results, self._runner, self._scratch = results, runner, scratch
@@ -57,7 +57,7 @@ class Pictures:
         return HandInPictures(names=tuple(names[:_MOST]), more=max(0, len(names) - _MOST), changed=changed)
 
     def png(self, name: str, number: int) -> bytes | str:
-        """A picture by its number in `of`, as a PNG that holds nothing of the student's but pixels; or why not."""
+        """Return a picture as a PNG that holds only the student's pixels, or why that is impossible."""
         taken = self._take(name)
         if isinstance(taken, str):
             return taken
@@ -80,7 +80,7 @@ class Pictures:
     def _find(self, name: str, store: Path) -> Submission | str:
         with Ledger(self._results) as ledger:
             run = read.handed_in(ledger).get(name)
-            source = read.asked(ledger).get(run or 0, {}).get("source", "")
+            source = read.run_requests(ledger).get(run or 0, {}).get("source", "")
         if not source or self._runner is None:
             return "it is not known where this was handed in"
         try:
@@ -91,7 +91,7 @@ class Pictures:
 
 
 def encoded(pixels: object) -> bytes | str:
-    """Pixels as a PNG; in words why they are none."""
+    """Encode pixels as a PNG, or say why they can't be."""
     import numpy as np
     from PIL import Image
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.desk.sanitise import split
-from labgrade.desk.wording import PICTURE, Wording, difference, likeness, near, wording
-from labgrade.review.marking import accepted
+from labgrade.desk.wording import PICTURE, Wording, are_near, difference, likeness, wording
+from labgrade.review.marking import accept_suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ class QuestionId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGroup:
-    """Answers that are marked at once, because they say the same. `cluster`: near ones have the same number."""
+    """Answers that say the same and are marked at once. Near groups have the same `cluster` number."""
 
     answers: tuple[ToDecide, ...]
     cluster: int
@@ -54,7 +54,7 @@ class AnswerGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestedShares:
-    """What labgrade would give, and why: points for each line of the rubric.
+    """The points that labgrade suggests for each rubric line, and why.
 
     `own`: by what was read, and not by what people gave; `sure`: that is right, and only doubtful whether it is meant.
     """
@@ -66,13 +66,13 @@ class SuggestedShares:
 
     @property
     def sure(self) -> bool:
-        """Whether there is little to think about."""
+        """Return whether the suggestion needs little thought."""
         return self.own and all(share == 1 for share in self.shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswers:
-    """All answers to one question, in the order in which they are shown."""
+    """All answers to one question, in order of display."""
 
     id: QuestionId
     title: str
@@ -85,7 +85,7 @@ class QuestionAnswers:
 
 
 def questions(snapshot: Snapshot) -> dict[QuestionId, QuestionAnswers]:
-    """All that can be marked, by question. What labgrade suggests a mark for comes first; near answers together."""
+    """Return all answers by question: suggested ones first, near ones together."""
     found: defaultdict[QuestionId, list[ToDecide]] = defaultdict(list)
     for place, each in snapshot.checks.items():
         found[QuestionId(place.lab, place.task, place.check)].append(each)
@@ -95,9 +95,9 @@ def questions(snapshot: Snapshot) -> dict[QuestionId, QuestionAnswers]:
 def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) -> QuestionAnswers:
     equal: defaultdict[str, list[ToDecide]] = defaultdict(list)
     for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
-        equal[_same(each)].append(each)
+        equal[_group_key(each)].append(each)
     groups = list(equal.values())
-    said = [wording(_said(own[0])) for own in groups]
+    said = [wording(_answer_words(own[0])) for own in groups]
     clusters = _clusters(said)
     sizes = Counter(number for number, own in zip(clusters, groups, strict=True) for _ in own)
     made = [
@@ -114,9 +114,9 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     return QuestionAnswers(id=name, title=rows[0].title, groups=tuple(made), clusters=near_ones)
 
 
-def _same(each: ToDecide) -> str:
-    """What two answers have in common that one mark does for; their pictures and files can't be compared here."""
-    said, graded, verdict = _said(each), each.graded, each.graded.verdict
+def _group_key(each: ToDecide) -> str:
+    """Return the key under which answers say the same; pictures and files can't be compared."""
+    said, graded, verdict = _answer_words(each), each.graded, each.graded.verdict
     own = verdict.suggestion
     alone = not said.strip() or PICTURE.search(said) is not None or graded.to_mark is None
     parts = (
@@ -130,14 +130,14 @@ def _same(each: ToDecide) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _said(each: ToDecide) -> str:
-    """The words of an answer, without where in the report they stand."""
+def _answer_words(each: ToDecide) -> str:
+    """Return the words of an answer, without their place in the report."""
     text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
     return "\n".join(part for _, _, part in split(text))
 
 
 def _clusters(said: Sequence[Wording]) -> list[int]:
-    """A number for each answer; those with the same number share most of their prose with one of them."""
+    """Number the answers so that those that share most of their prose have the same number."""
     root = list(range(len(said)))
 
     def top(place: int) -> int:
@@ -148,7 +148,7 @@ def _clusters(said: Sequence[Wording]) -> list[int]:
     if len(said) <= _MOST_COMPARED:
         for one, own in enumerate(said):
             for other in range(one):
-                if top(one) != top(other) and near(own, said[other]):
+                if top(one) != top(other) and are_near(own, said[other]):
                     root[top(one)] = top(other)
     return [top(place) for place in range(len(said))]
 
@@ -157,7 +157,7 @@ def _clusters(said: Sequence[Wording]) -> list[int]:
 
 
 def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares | None:
-    """What the same answer got, this one before it changed, what labgrade suggests, or what a near answer got."""
+    """Return a suggestion: what an equal answer got, what this one got before, labgrade's own, or a near answer's."""
     if not any(each.place in snapshot.waiting for each in group.answers):
         return None
     for each in group.answers:
@@ -170,7 +170,7 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
         return _as_before(earlier, group.first, f"{earlier.by} gave this before it changed: compare what is new")
     own = group.first.graded.verdict.suggestion
     if own is not None:
-        ruling = accepted(group.first, "")
+        ruling = accept_suggestion(group.first, "")
         made = _as_before(ruling, group.first, own.why)
         return replace(made, own=True) if made is not None else None
     for other, ruling in _marked_near(question, group, snapshot):
@@ -182,7 +182,7 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
 
 
 def nothing_written(group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares | None:
-    """No points for an answer in words that has none; None where it has, or where labgrade read a value in it."""
+    """Suggest no points for an answer without any words; None if it has words or a value."""
     each, shown = group.first, group.first.graded.to_mark
     waits = each.place in snapshot.waiting and each.graded.verdict.suggestion is None
     if not waits or shown is None or not shown.rubric or not shown.text.strip() or not group.said.is_wordless:
@@ -192,8 +192,8 @@ def nothing_written(group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares |
     return SuggestedShares(shares=(Fraction(0),) * len(each.rubric), comment=said, why="no words")
 
 
-def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:
-    """The nearest marked answer of which the mark is not suggested, why not, and in what it differs; else ""."""
+def nearest_difference(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:
+    """Describe the nearest marked answer whose mark is not suggested, why not, and how it differs; else ""."""
     for other, ruling in _marked_near(question, group, snapshot):
         found = difference(group.said, other.said)
         if found.why_not:
@@ -219,7 +219,7 @@ def _marked_near(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapsh
 
 
 def shares_of(ruling: Ruling, each: ToDecide) -> tuple[Fraction, ...] | None:
-    """What a decision gave for each line of the rubric; None where the rubric is another one by now."""
+    """Return a decision's share of each rubric line; None if the rubric has changed."""
     if not ruling.lines:
         return (ruling.credit,) if len(each.rubric) == 1 else None
     if [(line.worth, line.what) for line in ruling.lines] != list(each.rubric):
@@ -236,7 +236,7 @@ def _as_before(ruling: Ruling, each: ToDecide, why: str) -> SuggestedShares | No
 
 
 def seconds_each(rulings: Iterable[Ruling]) -> float | None:
-    """The median time between marks, breaks left out; None before there are enough."""
+    """Return the median time between marks without breaks; None if there are too few."""
     moments: defaultdict[str, set[datetime]] = defaultdict(set)
     for each in rulings:
         if each.kind == "mark":
@@ -251,7 +251,7 @@ def seconds_each(rulings: Iterable[Ruling]) -> float | None:
 
 
 def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Place, ...]]:
-    """The comments in force at a question with where they stand, the most used first."""
+    """Return a question's comments in force with their places, the most used first."""
     found: defaultdict[str, list[Place]] = defaultdict(list)
     for place in snapshot.checks:
         if QuestionId(place.lab, place.task, place.check) == question:
@@ -262,8 +262,8 @@ def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Pla
     return {text: tuple(places) for text, places in most}
 
 
-def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
-    """The comments that were given at a question, and then those that a submission got at others."""
+def comment_suggestions(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
+    """Return comments to offer: those given at the question, then those this submission got elsewhere."""
     mine = {place: snapshot.in_force(place) for place in snapshot.checks if place.submission == submission}
     here = {reason: places[0] for reason, places in comments(question, snapshot).items()}
     found = here | {ruling.reason: place for place, ruling in mine.items() if ruling is not None and ruling.reason}
@@ -272,4 +272,4 @@ def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[s
 
 def _is_suggestion(comment: str, each: ToDecide) -> bool:
     """Return whether a comment is labgrade's own suggestion, which says nothing about other answers."""
-    return each.graded.verdict.suggestion is not None and accepted(each, "").reason == comment
+    return each.graded.verdict.suggestion is not None and accept_suggestion(each, "").reason == comment

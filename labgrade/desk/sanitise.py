@@ -94,7 +94,7 @@ class Renderer:
         return tuple(shown)
 
     def _shown(self, cut: Sequence[Part], *, typed: bool) -> Markup:
-        """The parts of a passage, rendered at once, because each start of the jail takes a while."""
+        """Render the parts of a passage at once, since each start of the jail takes a while."""
         read = 0
         for number, each in enumerate(cut):
             if each.line:
@@ -106,7 +106,7 @@ class Renderer:
         return Markup("").join(folded(each.fold, html) for each, html in zip(cut, map(Markup, made), strict=True))
 
     def ahead(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Render these, and where they come from, while nobody waits for it, instead of those of the call before."""
+        """Render these texts ahead of time, instead of those of the last call."""
         self._turn = turn = object()
 
         def render() -> None:
@@ -118,11 +118,11 @@ class Renderer:
         self._later.submit(render)
 
     def close(self) -> None:
-        """Wait for what is being rendered, and render no more ahead."""
+        """Stop rendering ahead, after waiting for what is under way."""
         self._later.shutdown(cancel_futures=True)
 
     def html(self, text: str, line: int = 0) -> Markup:
-        """A text as HTML, safe to stand on a page. Who asks for what is being rendered waits for that."""
+        """Return a text as safe HTML; a text that is being rendered is waited for."""
         with self._lock:
             known = self._known.get((text, line))
             mine = known is None
@@ -179,7 +179,7 @@ def ask_reader(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> 
 
 
 def sanitised(html: str) -> Markup:
-    """HTML with nothing in it that acts, loads or links, whatever made it."""
+    """Return HTML without anything that acts, loads or links."""
     clean = nh3.clean(
         html,
         tags=_TAGS,
@@ -199,7 +199,7 @@ def _only_ours(_tag: str, name: str, value: str) -> str | None:
 
 
 def as_typed(text: str, line: int = 0) -> Markup:
-    """A text as it was typed. `line`, counted from 1, is where a value was read."""
+    """Show a text as it was typed. A value was read in `line`, counted from 1."""
     lines = [for_html(each) for each in text.split("\n")]
     if 0 < line <= len(lines):
         lines[line - 1] = f'<span class="{READ_HERE}">{lines[line - 1]}</span>'
@@ -207,12 +207,12 @@ def as_typed(text: str, line: int = 0) -> Markup:
 
 
 def folded(what: str, html: Markup) -> Markup:
-    """HTML that is folded up beneath `what` it is, if that is said."""
+    """Fold HTML up under the title `what`, if there is one."""
     return Markup("<details><summary>{}</summary>{}</details>").format(what, html) if what else html
 
 
 def with_pictures(passage: ShownPassage, names: Sequence[str], address: Callable[[int], str]) -> ShownPassage:
-    """The passage with those pictures in their places that were handed in; `names` are these, by number."""
+    """Put the handed-in pictures, numbered in `names`, into their places in a passage."""
 
     def shown(match: re.Match[str]) -> str:
         beside = posixpath.join(posixpath.dirname(passage.path), unquote(unescape(match["source"])))

@@ -87,7 +87,7 @@ def _server(app: Starlette) -> uvicorn.Server:
 
 @contextlib.contextmanager
 def bound(port: int) -> Iterator[list[socket.socket]]:
-    """Sockets at this port of this machine alone, of every loopback address that it has; 0 is any that is free.
+    """Bind a port at every loopback address of this machine; 0 is any free port.
 
     A browser tries `::1` first for the desk's name, so that nobody else may listen there.
 

@@ -12,7 +12,7 @@ from labgrade.core.results import Report, people
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, marking, pseudonyms, results
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions, Place, Ruling
 from labgrade.verdict import Outcome
 
@@ -35,7 +35,7 @@ _TICK_NS = 50_000_000  # a file that changed so recently may change again and be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What a person can mark, decided or not, at one moment. `version` grows with every change.
+    """All that a person can mark at one moment, decided or not. `version` grows with every change.
 
     `people`: who handed in, by what their submission is called; nobody where names are kept back.
     """
@@ -49,12 +49,12 @@ class Snapshot:
     people: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_force(self, place: Place) -> Ruling | None:
-        """The decision about a check that still holds; None where it waits."""
+        """Return the decision in force about a check; None if it waits."""
         return None if place in self.waiting else self.decisions.in_force(place)
 
 
 class LiveResults:
-    """The results of a class, for several threads and beside other programs that change them."""
+    """A class's results, read by several threads while other programs may change them."""
 
     def __init__(self, folder: Path, roster: Path | None = None) -> None:
         self.folder = folder
@@ -77,7 +77,7 @@ class LiveResults:
             return self._newest()
 
     def whole(self) -> Whole:
-        """Everything that reports show, as it is now. It takes longer than a snapshot.
+        """Return everything that reports show; slower than a snapshot.
 
         Raises:
             UsageError: it can't be read.
@@ -96,15 +96,15 @@ class LiveResults:
         now = self._now
         if now is None or due or verdicts != self._verdicts:
             now = self._start(results.read(self.folder, self._roster), verdicts)
-        elif last != _last(now.decisions):
-            now = self._decide(now, decisions.since(self.folder, _last(now.decisions)))
+        elif last != _last_number(now.decisions):
+            now = self._decide(now, decisions.since(self.folder, _last_number(now.decisions)))
         recent = max(changed for changed, _, _ in files) > time.time_ns() - _TICK_NS
         self._files = () if running or recent else files
         self._now = now
         return now
 
     def _file_stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """What every change of the database, or of who is named, changes."""
+        """Return a stamp that changes with the database or the roster."""
         found = []
         for name in (database.NAME, f"{database.NAME}-wal", pseudonyms.FILE):
             try:
@@ -139,7 +139,7 @@ class LiveResults:
         return self._now
 
     def _decide(self, before: Snapshot, rows: tuple[Ruling, ...]) -> Snapshot:
-        """The same verdicts with decisions that came since: only the tasks that they are about change."""
+        """Apply later decisions to known verdicts; only the tasks that they concern change."""
         known = before.decisions.with_rows(rows)
         about = {_task_of(row.place) for row in rows}
         chosen = ((name, self._machine[name]) for name in sorted({who for who, _, _ in about}) if name in self._machine)
@@ -149,7 +149,7 @@ class LiveResults:
                 for name, each in chosen
             )
         )
-        checks, waiting = _markable(decided(report, known))
+        checks, waiting = _markable(with_decisions(report, known))
         return replace(
             before,
             version=before.version + 1,
@@ -160,12 +160,12 @@ class LiveResults:
 
 
 def _task_of(place: Place) -> tuple[str, str, str]:
-    """A task of a submission: what its checks need lies within it."""
+    """Return a check's task and submission; its needs lie within them."""
     return place.submission, place.lab, place.task
 
 
 def _markable(report: Report) -> tuple[dict[Place, ToDecide], frozenset[Place]]:
-    """The checks that wait for a mark or have one, each as it is marked; and those of them that wait."""
+    """Return the checks that wait for a mark or have one, and those of them that wait."""
     waiting = {each.place: each for each in marking.waiting(report)}
     decided_already = {each.place: each for each in _decided(report.submissions)}
     return waiting | decided_already, frozenset(waiting)
@@ -182,5 +182,5 @@ def _decided(submissions: Iterable[SubmissionReport]) -> Iterable[ToDecide]:
                     yield marking.ToDecide(place=place, title=task.title, graded=own, rubric=marking.rubric(own))
 
 
-def _last(known: Decisions) -> int:
+def _last_number(known: Decisions) -> int:
     return max((known.last(place) for place in known.places), default=0)

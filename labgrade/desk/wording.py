@@ -45,7 +45,7 @@ _MOST_WORK = 40_000  # pairs of equal words; more take a person's time
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Wording:
-    """What an answer says. `words`: its prose in order, numbers whole; `data`: all the rest; equal only to itself.
+    """What an answer says. `words`: its prose in order with whole numbers; `data`: all the rest.
 
     `is_wordless`: nothing is said; there is no prose, no picture, and no sentence within the tables and the code.
     """
@@ -60,14 +60,14 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What only one of two answers says. `why_not`: why a mark for one is none for the other; "" where it may be."""
+    """What only one of two answers says. `why_not`: why their marks may differ, or ""."""
 
     shown: str
     why_not: str
 
 
 def wording(text: str) -> Wording:
-    """The prose of an answer; lines of tables, fenced code, tensors and rows of numbers are data."""
+    """Split an answer into prose and data: tables, fenced code, tensors and rows of numbers."""
     words: list[str] = []
     data: list[str] = []
     for _, line, prose in _lines(text.splitlines()):
@@ -92,14 +92,14 @@ def wording(text: str) -> Wording:
 
 
 def _has_sentence(data: Sequence[str]) -> bool:
-    """Whether some words stand in a row, or a long one of a language that sets no spaces."""
+    """Return whether data holds a sentence: several words in a row, or a long one without spaces."""
     runs = itertools.groupby(data, key=lambda word: len(word) > 1 and word.isalpha())
     long = any(len(word) >= _SENTENCE and word.isalpha() and not word.isascii() for word in data)
     return long or any(len(list(run)) >= _SENTENCE for is_words, run in runs if is_words)
 
 
 def _lines(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
-    """The lines by number with whether each is prose; one in which an array begins comes in two parts."""
+    """Yield the lines by number with whether each is prose; a line in which an array begins is split."""
     fence, depth, array = "", 0, None
     for at, line in enumerate(lines):
         mark = _FENCE.match(line)
@@ -122,13 +122,13 @@ def _words(line: str) -> list[str]:
 
 
 def _is_row(words: Sequence[str]) -> bool:
-    """Whether these are a row of numbers."""
+    """Return whether these words are a row of numbers."""
     numbers = sum(_NUMBER.fullmatch(word) is not None for word in words)
     return numbers >= _ROW and numbers >= 2 * (len(words) - numbers)
 
 
 def _bare(word: str) -> str:
-    """A word without the marks around it; a dash is none."""
+    """Strip punctuation from a word; a dash becomes empty."""
     bare = word.lstrip(_BEFORE).rstrip(_BEHIND)
     return bare.strip(_DASHES) and bare
 
@@ -138,7 +138,7 @@ def _bare(word: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Lines of an answer, whole by themselves. `line`: which was read, from 1, or 0; `fold`: its name folded up."""
+    """Some lines of an answer. `line`: the one that was read, from 1, or 0; `fold`: its title if folded."""
 
     lines: tuple[str, ...]
     line: int = 0
@@ -146,7 +146,7 @@ class Part:
 
 
 def parts(text: str, line: int = 0) -> list[Part]:
-    """A text in parts: what is far from the `line` that was read is folded up; without, what is long and no prose."""
+    """Split a text: fold what is far from the `line` that was read, or else long parts that are no prose."""
     lines = text.split("\n")
     if 0 < line <= len(lines):
         first, last = _window(lines, line - 1)
@@ -162,7 +162,7 @@ def parts(text: str, line: int = 0) -> list[Part]:
 
 
 def _window(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The lines around one, a few of them, and fewer where they are long."""
+    """Return the range of lines around one, fewer where they are long."""
     left, first, last = _WORDS - len(lines[at].split()), at, at + 1
     for step in range(1, _AROUND + 1):
         for near in (at - step, at + step):
@@ -190,7 +190,7 @@ def _runs(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _part(lines: Sequence[str], first: int, last: int, line: int, fold: str) -> Part:
-    """A part with the head of the table, or the beginning and end of the code, that it is from the midst of."""
+    """Return a part with its table's head, or with the fences of its code."""
     opened = ""
     for each in lines[:first]:
         mark = _FENCE.match(each)
@@ -216,21 +216,21 @@ def _head(lines: Sequence[str], first: int) -> list[str]:
 
 @functools.lru_cache(maxsize=200_000)
 def likeness(one: Wording, other: Wording) -> float:
-    """The share of the pairs of neighbouring words that both have, of those that either has."""
+    """Return the share of adjacent word pairs that both answers have (Jaccard index)."""
     small, large = sorted((len(one.pairs), len(other.pairs)))
     if not small or small < _NEAR * large:
         return 0.0
     return len(one.pairs & other.pairs) / len(one.pairs | other.pairs)
 
 
-def near(one: Wording, other: Wording) -> bool:
-    """Whether two answers stand together."""
+def are_near(one: Wording, other: Wording) -> bool:
+    """Return whether two answers are near enough to stand together."""
     return likeness(one, other) >= _NEAR
 
 
 @functools.lru_cache(maxsize=20_000)
 def difference(one: Wording, other: Wording) -> Difference:
-    """What only `one` says, and what only `other` does."""
+    """Return what only `one` says and what only `other` says."""
     steps = _steps(one.keys, other.keys)
     if steps is None:
         return Difference(shown="the two are too long to compare word by word", why_not="they can't be compared")
@@ -238,7 +238,7 @@ def difference(one: Wording, other: Wording) -> Difference:
     there = [other.words[a:b] for kind, _, _, a, b in steps if kind != "equal" and b > a]
     changed = [word for part in (*here, *there) for word in part]
     most = max(sum(map(len, here)), sum(map(len, there)))
-    said = f"only here: {_shown(here)}; only there: {_shown(there)}" if changed else "the words are the same"
+    said = f"only here: {_joined(here)}; only there: {_joined(there)}" if changed else "the words are the same"
     beside = one.data != other.data
     return Difference(
         shown=said + ("; tables, code or rows of numbers beside them differ" if beside else ""),
@@ -258,7 +258,7 @@ def _why_not(one: Wording, other: Wording, changed: Sequence[str], most: int) ->
 
 
 def _figure(word: str) -> bool:
-    """`16`, `int8`, `1e-5`, `<`: what no synonym stands for."""
+    """Return whether a word has no synonym: `16`, `int8`, `1e-5`, `<`."""
     return any(sign.isdigit() for sign in word) or not any(sign.isalpha() for sign in word)
 
 
@@ -269,8 +269,8 @@ def _steps(one: tuple[str, ...], other: tuple[str, ...]) -> Sequence[tuple[str, 
     return SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
 
 
-def _shown(parts: Sequence[Sequence[str]]) -> str:
-    """The words in their order, with dots for those that both have."""
+def _joined(parts: Sequence[Sequence[str]]) -> str:
+    """Join the words in order, with dots for those that both have."""
     left, shown = _MOST_SHOWN, []
     for part in parts:
         shown.append(" ".join(part[:left]))

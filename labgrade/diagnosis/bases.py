@@ -74,7 +74,7 @@ def _formula(source: QuantityCall, quantities: Registry) -> Mapping[str, Plain] 
     if entry is None or _FORMULA not in quantities.entries or source.parameters or entry.takes[:1] != (CONFIG,):
         return None
     known: dict[str, Plain] = {
-        each.name: each.slip.hint for each in slips.known(quantities.entries, entry.name) if each.slip is not None
+        each.name: each.slip.hint for each in slips.slips_of(quantities.entries, entry.name) if each.slip is not None
     }
     return {"file": str(entry.file), "of": entry.name, "known": known, "digest": entry.source_digest()}
 

@@ -16,7 +16,7 @@ from labgrade.diagnosis.explain import by_chance, unexplained, with_explanation
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
 from labgrade.diagnosis.whole_rows import exchanged
-from labgrade.judging.judge import either
+from labgrade.judging.judge import joined_explanations
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ def with_slip(
     else:
         left = [_left(answer, partial(unseen, base), trial, means.kind) for base, answer in made]
         said = _said(trial, left, means.kind, others=_different(answers))
-    hint = either(said) or in_common(verdict.rows, answers[0].get("kinds", {}) if answers and not said else {})
+    hint = joined_explanations(said) or in_common(
+        verdict.rows, answers[0].get("kinds", {}) if answers and not said else {}
+    )
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
     return replace(verdict, hint=hint)
@@ -150,7 +152,7 @@ def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: 
     if len(said) > _MOST_PAIRS:  # of which one may be a slip that few make
         likely = [{**each, "values": [pair for pair in each["values"] if _both(pair[0], each)]} for each in answers]
         said = _said(trial, likely, means.kind, others=others) or said
-    hint = either(said) if len(said) <= _MOST_PAIRS else ""
+    hint = joined_explanations(said) if len(said) <= _MOST_PAIRS else ""
     if not hint:
         return replace(verdict, fits=tuple(said)) if said else verdict
     return replace(verdict, hint=hint)

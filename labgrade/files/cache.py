@@ -29,7 +29,7 @@ _CONTENTS = ".contents.json"  # of a folder: each file's state when it was made,
 
 
 def cache_folder() -> Path:
-    """Where values are remembered: `LABGRADE_CACHE`, else the user's cache folder."""
+    """Return the folder of remembered values: `LABGRADE_CACHE`, else the user's cache folder."""
     if own := os.environ.get("LABGRADE_CACHE"):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -37,12 +37,12 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """A key of plain data: all that a value depends on."""
+    """Return the key of plain data that a value depends on."""
     return _digest(json.dumps(parts, sort_keys=True).encode())
 
 
 def version_of(library: str) -> str:
-    """The version of a library, which is part of many keys; empty where it is not installed.
+    """Return a library's version, which is part of many keys; "" if it is not installed.
 
     By the name of the folder that pip leaves, as `importlib.metadata` takes a quarter of a quick command's time.
     """
@@ -63,7 +63,7 @@ def _plain_name(library: str) -> str:
 
 
 def missing(packages: Iterable[str]) -> tuple[str, ...]:
-    """Those of some packages that are not installed."""
+    """Return which of some packages are not installed."""
     return tuple(name for name in packages if not version_of(name))
 
 
@@ -80,7 +80,7 @@ class Cache:
         self.written: dict[str, str] = {}
 
     def read(self, key: str) -> tuple[object] | None:
-        """The value under `key`, in a tuple; None where there is nothing, or something damaged."""
+        """Return the value under `key` in a tuple; None if there is none or it is damaged."""
         found = self.read_packed(key)
         try:
             return None if found is None else (unpacked(found[0]),)
@@ -88,7 +88,7 @@ class Cache:
             return None
 
     def read_packed(self, key: str) -> tuple[object] | None:
-        """As `read`, but arrays are `KeptArrays`: of hundreds of megabytes that are taken in, few are looked at."""
+        """As `read`, but arrays stay on disk as `KeptArrays`, since few of them are needed."""
         try:
             path = self._path(key, ".json")
             if self._most is not None and path.stat().st_size > self._most:
@@ -109,7 +109,7 @@ class Cache:
         self._put(self._path(key, ".json"), json.dumps({"value": value, "digest": _digest_of(value)}).encode())
 
     def write_arrays(self, key: str, arrays: PackedArrays) -> PackedArrays | KeptArrays:
-        """Remember arrays under `key`; where they are kept, or they themselves where that failed."""
+        """Remember arrays under `key`; return them as kept, or the arrays themselves if that failed."""
         file, digest = self._path(key, ".npz"), _digest(arrays.data)
         kept = self._put(file, arrays.data) and self._put(
             self._path(key, ".json"), json.dumps({"arrays": digest}).encode()
@@ -117,7 +117,7 @@ class Cache:
         return KeptArrays(file, len(arrays.data), digest) if kept else arrays
 
     def get(self, key: str, make: Callable[[Path], None]) -> Path:
-        """The folder under `key`. Where there is none, or it was damaged, `make` fills an empty one.
+        """Return the folder under `key`; if it is missing or damaged, `make` fills an empty one.
 
         It is put in its place as a whole, by one process at a time. Where `make` raises, nothing is kept.
 
@@ -126,13 +126,13 @@ class Cache:
         """
         place = self._path(key, "")
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(place.with_suffix(".lock")):
+        with _exclusive(place.with_suffix(".lock")):
             if not _is_whole(place):
                 with tempfile.TemporaryDirectory(dir=place.parent, prefix=".making-") as temporary:
                     making = Path(temporary) / "made"
                     making.mkdir()
                     make(making)
-                    contents = {path.name: _noted(path) for path in sorted(making.iterdir())}
+                    contents = {path.name: _note_of(path) for path in sorted(making.iterdir())}
                     (making / _CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
                     shutil.rmtree(place, ignore_errors=True)  # of what is damaged
                     with contextlib.suppress(OSError):  # without locks another process may have been faster
@@ -140,7 +140,7 @@ class Cache:
         return place
 
     def watch(self) -> None:
-        """From now on, what others write is theirs."""
+        """Begin to watch for changes that others make."""
         self._before = dict(self._files())
 
     def discard_changes(self, written: Mapping[str, str]) -> list[str]:
@@ -179,7 +179,7 @@ class Cache:
         return True
 
     def _files(self) -> Iterator[tuple[str, State]]:
-        """Everything but folders below the folder, links to folders included, and what tells that it was changed."""
+        """Yield every file and link below the folder, with the state that shows a change."""
         inner = [""]  # tens of thousands of files: without a Path for each
         while inner:
             prefix = inner.pop()
@@ -201,7 +201,7 @@ class PackedArrays:
 
 @dataclass(frozen=True, slots=True)
 class KeptArrays:
-    """An .npz file that nobody needed yet, and the digest by which it is believed once it is read."""
+    """An .npz file that was not read yet, and the digest that it must have."""
 
     file: Path
     size: int
@@ -225,7 +225,7 @@ class KeptArrays:
 
 
 def unpacked(value: object) -> object:
-    """A value, with its arrays by name where they are packed or kept.
+    """Return a value with packed or kept arrays loaded.
 
     Raises:
         ValueError: the bytes are no .npz file, or not those that were kept.
@@ -246,7 +246,7 @@ def unpacked(value: object) -> object:
         raise ValueError(message) from error
 
 
-def _noted(path: Path) -> list[object]:
+def _note_of(path: Path) -> list[object]:
     with path.open("rb") as file:
         return [*_state(path), hashlib.file_digest(file, "sha256").hexdigest()]
 
@@ -257,12 +257,12 @@ def _state(path: os.PathLike[str]) -> State:
 
 
 def _is_whole(place: Path) -> bool:
-    """Whether a folder has what was put into it. A file that was not touched since is not read again."""
+    """Return whether a folder is complete. A file that was not touched since is not read again."""
     try:
         contents = json.loads((place / _CONTENTS).read_bytes())
         names = {path.name for path in place.iterdir()} - {_CONTENTS}
         return names == contents.keys() and all(
-            list(_state(place / name)) == noted[:-1] or _noted(place / name)[-1] == noted[-1]
+            list(_state(place / name)) == noted[:-1] or _note_of(place / name)[-1] == noted[-1]
             for name, noted in contents.items()
         )
     except (OSError, ValueError, AttributeError, TypeError, IndexError, RecursionError):
@@ -270,8 +270,8 @@ def _is_whole(place: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """One process at a time; where there are no locks, each goes on."""
+def _exclusive(lock: Path) -> Iterator[None]:
+    """Let one process in at a time, if the system has file locks."""
     try:
         import fcntl
     except ImportError:

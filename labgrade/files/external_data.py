@@ -19,10 +19,10 @@ _GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9  # fields of ModelProto, GraphProto, T
 _ENTRY = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")  # a key, then its value's length
 
 
-def beside(path: Path) -> dict[str, Path]:
-    """The files that look like a model's external data or that it names, by their places in its folder; no links."""
+def files_beside(path: Path) -> dict[str, Path]:
+    """Return the files that are or look like a model's external data, by their places in its folder; no links."""
     found = {file.name: file for file in sorted(path.parent.iterdir())[:_MOST_BESIDE] if file.suffix in _BESIDE}
-    found |= {name: path.parent / name for name in _named(path)}
+    found |= {name: path.parent / name for name in _named_files(path)}
     folder = path.parent.resolve()
     return {
         name: file
@@ -31,8 +31,8 @@ def beside(path: Path) -> dict[str, Path]:
     }
 
 
-def _named(path: Path) -> list[str]:
-    """The places below its folder that an ONNX file names for its external data, without parsing the file."""
+def _named_files(path: Path) -> list[str]:
+    """Return the places that an ONNX file names for external data, without parsing the file."""
     if not path.is_file() or not path.stat().st_size:
         return []
     names: dict[str, None] = {}
@@ -50,7 +50,7 @@ def _named(path: Path) -> list[str]:
 
 
 def _entries(content: mmap.mmap) -> Iterator[re.Match[bytes]]:
-    """Where a file speaks of a location. What its large tensors hold is left out: to look there takes a second a GB."""
+    """Find where a file names a location, skipping large tensors, which take a second a GB to search."""
     begin = 0
     for start, end in _payloads(content):
         yield from _ENTRY.finditer(content, begin, start)
@@ -87,7 +87,7 @@ def _fields(content: mmap.mmap, at: int, end: int, wanted: int) -> Iterator[tupl
 
 
 def _varint(content: mmap.mmap, at: int, end: int) -> tuple[int, int]:
-    """A number, and where it ends; beyond `end` where there is none."""
+    """Decode a varint; return it and its end, which is beyond `end` if there is none."""
     value = 0
     for place, byte in enumerate(content[at : min(at + 10, end)]):
         value |= (byte & 127) << 7 * place

@@ -29,7 +29,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The keyword that refuses a value and what it wants; the value and where it is; the schema around the keyword."""
+    """A refused value with its place, the keyword that refuses it, and the schema around that."""
 
     keyword: str
     wanted: Any
@@ -39,7 +39,7 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """The schema's title for the value, or the nearest key in quotes."""
+        """Return the schema's title for the value, or the nearest key in quotes."""
         key = next((part for part in reversed(self.path) if isinstance(part, str)), "the file")
         return str(self.schema.get("title") or f"'{key}'")
 
@@ -51,7 +51,7 @@ _MOST_SWITCHES = 64
 
 
 def problems(schema: Schema, data: object) -> Iterator[Problem]:
-    """Everything in `data` that the schema refuses. Of `required`, `wanted` is the one name that is missing.
+    """Return everything in `data` that the schema refuses. For `required`, `wanted` is the missing name.
 
     Raises:
         KeyError: the schema has a keyword that is not known here.
@@ -71,7 +71,7 @@ def _problems(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Proble
 def _is_other(value: Any, schema: Any) -> bool:
     """Return whether a word of the value differs from the only word that the schema allows there."""
     for name, each in schema.get("properties", {}).items() if isinstance(value, dict) else ():
-        if "const" in each and name in value and not _same(value[name], each["const"]):
+        if "const" in each and name in value and not _equal(value[name], each["const"]):
             return True
     return False
 
@@ -83,46 +83,46 @@ def _holds(value: Any, schema: Any, root: Any) -> bool:
 # ---- keywords that refuse a value ------------------------------------------------------------------------------
 
 
-def _is(value: Any, name: str | list[str]) -> bool:
-    """Whether a value is of a type, or of one of several."""
+def _has_type(value: Any, name: str | list[str]) -> bool:
+    """Return whether a value has a type, or one of several."""
     if isinstance(name, list):
-        return any(_is(value, each) for each in name)
+        return any(_has_type(value, each) for each in name)
     if name == "integer":
-        return _is(value, "number") and (isinstance(value, int) or value.is_integer())
+        return _has_type(value, "number") and (isinstance(value, int) or value.is_integer())
     return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON has it: 1 and 1.0 are, 1 and true are not."""
+def _equal(one: Any, other: Any) -> bool:
+    """Compare as JSON does: 1 equals 1.0, but not true."""
     if isinstance(one, str) or isinstance(other, str):
         return bool(one == other)
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
     return bool(one == other)
 
 
 def _is_among(value: Any, names: list[Any]) -> bool:
-    return value in names if isinstance(value, str) else any(_same(value, each) for each in names)
+    return value in names if isinstance(value, str) else any(_equal(value, each) for each in names)
 
 
 @functools.cache
 def _as_editors_do(pattern: str) -> re.Pattern[str]:
-    """A pattern of ECMAScript, whose `$` is the end alone; here it would also stand before a last line end."""
+    """Translate an ECMAScript pattern: its `$` is the very end, not also before a final newline."""
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
 
 def _has_twice(value: Any) -> bool:
-    return any(_same(each, other) for index, each in enumerate(value) for other in value[:index])
+    return any(_equal(each, other) for index, each in enumerate(value) for other in value[:index])
 
 
 _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
-    "type": lambda value, wanted: not _is(value, wanted),
+    "type": lambda value, wanted: not _has_type(value, wanted),
     "enum": lambda value, wanted: not _is_among(value, wanted),
-    "const": lambda value, wanted: not _same(value, wanted),
+    "const": lambda value, wanted: not _equal(value, wanted),
     "pattern": lambda value, wanted: isinstance(value, str) and _as_editors_do(wanted).search(value) is None,
     "minLength": lambda value, wanted: isinstance(value, str) and len(value) < wanted,
     "minItems": lambda value, wanted: isinstance(value, list) and len(value) < wanted,
@@ -130,9 +130,9 @@ _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
     "uniqueItems": lambda value, wanted: wanted and isinstance(value, list) and _has_twice(value),
     "minProperties": lambda value, wanted: isinstance(value, dict) and len(value) < wanted,
     "maxProperties": lambda value, wanted: isinstance(value, dict) and len(value) > wanted,
-    "minimum": lambda value, wanted: _is(value, "number") and value < wanted,
-    "exclusiveMinimum": lambda value, wanted: _is(value, "number") and value <= wanted,
-    "maximum": lambda value, wanted: _is(value, "number") and value > wanted,
+    "minimum": lambda value, wanted: _has_type(value, "number") and value < wanted,
+    "exclusiveMinimum": lambda value, wanted: _has_type(value, "number") and value <= wanted,
+    "maximum": lambda value, wanted: _has_type(value, "number") and value > wanted,
 }
 # `then` and `else` belong to `if`; editors show what is said of each name of an `enum`.
 _SAYS_NOTHING = frozenset(
@@ -163,7 +163,7 @@ def _all(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
 
 
 def _may_hold(alternatives: list[Any], value: Any) -> Iterable[Any]:
-    """The alternatives without those of another word than stands there: of a hundred quantities, one."""
+    """Return only the alternatives for the word that stands there: of a hundred quantities, one."""
     made_of, name, others = _SWITCHES.get(id(alternatives), (None, "", {}))
     if made_of is not alternatives:
         name, others = _switch(alternatives)
@@ -190,7 +190,7 @@ def _switch(alternatives: list[Any]) -> tuple[str, dict[str | None, list[Any]]]:
 
 
 def _word(alternative: Any) -> tuple[str, str | None]:
-    """The key and the text that an `if` asks for; None where it asks for anything else."""
+    """Return the key and text that an `if` asks for; None if it asks for anything else."""
     if alternative.keys() == _CONDITION:
         for key, each in alternative["if"].get("properties", {}).items():
             if isinstance(each.get("const"), str):
@@ -220,8 +220,8 @@ def _names(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
         yield from _problems(name, schema["propertyNames"], path, root)
 
 
-def _others(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
-    """What no property is named for: refused, or held against a schema of its own."""
+def _additional(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    """Check keys without a property of their own by `additionalProperties`."""
     others = [name for name in value if name not in schema.get("properties", {})] if isinstance(value, dict) else []
     allowed = schema["additionalProperties"]
     if others and allowed is False:
@@ -240,5 +240,5 @@ _LEADS_ON: Mapping[str, Callable[[Any, Any, Path, Any], Iterator[Problem]]] = {
     "required": _required,
     "properties": _properties,
     "propertyNames": _names,
-    "additionalProperties": _others,
+    "additionalProperties": _additional,
 }

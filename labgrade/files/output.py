@@ -10,7 +10,7 @@ from labgrade.core.errors import UsageError
 
 
 def refuse_unwritable(target: str, option: str) -> None:
-    """Refuse a file that can't be written, before anything was computed for it.
+    """Refuse a file that can't be written, before anything is computed for it.
 
     Raises:
         UsageError: its folder is not there, or it is a folder.
@@ -49,7 +49,7 @@ def write_bytes(target: str, data: bytes) -> None:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Let a file hold this. A kill or a power cut at any moment leaves the old file or the new one, both whole.
+    """Replace a file's content. A kill or a power cut leaves the old file or the new one, whole.
 
     A kill may leave a hidden file beside it. A link stays one. What is no file of one name of our own, such as a pipe,
     is written to as it is.
@@ -81,7 +81,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def _own_mode(path: Path) -> int | None:
-    """The permissions of a file that another may stand in for; 0 where there is none, None where it must stay."""
+    """Return the permissions of a file that may be replaced; 0 if there is none, None if it must stay."""
     try:
         state = path.lstat()
     except FileNotFoundError:

@@ -39,7 +39,7 @@ def findings(schema: Schema, loaded: Loaded) -> list[SpecFinding]:
 
 
 def _is_infinite(value: object) -> bool:
-    """Refused wherever it stands (`number_findings`), so that its bounds need not be mentioned."""
+    """Return whether a value is infinite: `number_findings` refuses it anywhere, so that bounds need no mention."""
     return isinstance(value, float) and not math.isfinite(value)
 
 
@@ -86,7 +86,7 @@ def _one_value(problem: Problem, source: object) -> str:
 
 
 def _how_many(problem: Problem) -> str:
-    """What is said of something that has too few parts, or too many."""
+    """Phrase the finding about too few or too many parts."""
     value, wanted = problem.value, problem.wanted
     if problem.keyword == "maxProperties":
         return f"is one thing, not {len(value)}: {', '.join(value)}"
@@ -96,7 +96,7 @@ def _how_many(problem: Problem) -> str:
 
 
 def _of_its_type(problem: Problem) -> Problem | None:
-    """What the only alternative refuses that is of the value's type."""
+    """Return what the only alternative of the value's type refuses."""
     refused = [next(json_schema.problems(each, problem.value)) for each in problem.wanted]
     meant = [each for each in refused if each.keyword != "type" or each.path]
     if len(meant) != 1:
@@ -128,7 +128,7 @@ def _wrong_type(problem: Problem, source: object) -> str:
 
 
 def _only_word(schema: Any) -> str:
-    """The word that a mapping needs, or the only one that it takes; nothing where there are several."""
+    """Return the word that a mapping needs, or the only one it takes; "" if there are several."""
     words = schema.get("required") or list(schema.get("properties", ()))
     return words[0] if len(words) == 1 else ""
 
@@ -154,7 +154,7 @@ def _say(value: object) -> str:
 
 
 def number_findings(loaded: Loaded) -> list[SpecFinding]:
-    """Each number in the file that is none, at its place. A checker's bound alone may be infinite."""
+    """Find NaN and infinite numbers; only a checker's bound may be infinite."""
     found = [SpecFinding(loaded.mark(path), f"got '{text}': {yaml.CUT}") for path, text in loaded.cut.items()]
     for path, value in _floats(loaded.data, ()):
         if math.isnan(value) or (math.isinf(value) and "checker" not in path):

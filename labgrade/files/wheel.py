@@ -51,7 +51,7 @@ def write(folder: Path) -> Path:
 
 
 def _installed() -> dict[str, bytes]:
-    """The files of an installed labgrade by their paths in a wheel; none of a checkout."""
+    """Return the files of an installed labgrade by their paths in a wheel; none of a checkout."""
     try:
         found = importlib.metadata.distribution("labgrade")
     except importlib.metadata.PackageNotFoundError:

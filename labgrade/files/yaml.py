@@ -59,13 +59,13 @@ class Loaded:
     twice: dict[Path, Mark] = field(default_factory=dict)
 
     def mark(self, path: Path) -> Mark:
-        """Where the value at `path` stands, or the nearest thing around it that has a place."""
+        """Return the place of the value at `path`, or of the nearest value around it."""
         while path not in self.values and path:
             path = path[:-1]
         return self.values.get(path, Mark(self.file, 1, 1))
 
     def key_mark(self, path: Path) -> Mark:
-        """Where the key at the end of `path` stands; the value's place where there is no key."""
+        """Return the place of the key at the end of `path`, or of its value."""
         return self.keys.get(path) or self.mark(path)
 
 
@@ -119,7 +119,7 @@ def _load(text: str, file: str, loader: type[Any], most: int | None) -> Loaded:
 
 
 class _Careful(_QUICK):  # type: ignore[misc]
-    """libyaml's events, up to the first that Python's parser sees in another way."""
+    """Gives libyaml's events up to the first that Python's parser may see differently."""
 
     def get_event(self) -> Any:
         event = super().get_event()
@@ -130,7 +130,7 @@ class _Careful(_QUICK):  # type: ignore[misc]
 
 
 class _Builder:
-    """Makes plain data of a parser's events, and so holds no tree of nodes; stops at what is too deep or too much."""
+    """Builds plain data from a parser's events, without a tree of nodes; stops if it is too deep or too large."""
 
     def __init__(self, parser: Any, file: str, most: int | None) -> None:
         self.out = Loaded(None, file)
@@ -141,7 +141,7 @@ class _Builder:
         self._left = sys.maxsize if most is None else most
 
     def document(self) -> Plain:
-        """The data of the only document; None where there is none."""
+        """Return the data of the only document, or None."""
         self._next()
         start = self._next()
         if isinstance(start, yaml.StreamEndEvent):
@@ -172,7 +172,7 @@ class _Builder:
         return data if known else None
 
     def _again(self, event: Any, first: Path, data: Plain, path: Path) -> Plain:
-        """What an anchor names, once more at another place; each value of it counts."""
+        """Repeat an anchor's value at another place; each of its values counts."""
         self._count(event, len(path))
         if first in self.out.sources:
             self.out.sources[path] = self.out.sources[first]
@@ -194,7 +194,7 @@ class _Builder:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
     def _is_known(self, event: Any, depth: int) -> bool:
-        """Whether a value has no tag of its own; an anchor or a tag is a finding.
+        """Return whether a value has no tag of its own; an anchor or a tag is a finding.
 
         Raises:
             MarkedYAMLError: it is too deep, one too many, or repeats what is not there.
@@ -245,7 +245,7 @@ class _Builder:
             if name == _MERGE and self._lenient and not key.style:
                 merged.append((key, self._value(value, (*path, "", _MERGE, len(merged)), depth + 1)))
                 continue
-            if number and _goes_on(key, value):
+            if number and _continues_number(key, value):
                 self.out.cut[number] = f"{self.out.cut.get(number, self.out.sources[number])},{name}"
                 continue
             plain = start.flow_style and isinstance(value, yaml.ScalarEvent) and not value.style
@@ -266,7 +266,7 @@ class _Builder:
         return data
 
     def _merge(self, key: Any, value: Plain, there: Path, data: dict[str, Plain], path: Path) -> None:
-        """Add to a mapping what stands in another one, or in several, and not in itself."""
+        """Add to a mapping what it lacks of other mappings (`<<`)."""
         several = value if isinstance(value, list) else [value]
         for at, each in enumerate(several):
             first = (*there, at) if isinstance(value, list) else there
@@ -276,7 +276,7 @@ class _Builder:
                     data[name] = self._again(key, (*first, name), one, (*path, name))
 
     def _both(self, first: Plain, here: Path, other: Plain, there: Path, again: Mark) -> Plain:
-        """The first value of a key, with what only the second one says; `twice` where they differ."""
+        """Merge the second value of a key into the first; `twice` notes where they differ."""
         if other is None or first == other:
             return first
         if first is None:
@@ -295,7 +295,7 @@ class _Builder:
         return first
 
     def _key(self, event: Any, path: Path, depth: int) -> str | None:
-        """The word that a key is; None where it is none, which is a finding."""
+        """Return a key's text; None with a finding if it is no text."""
         if isinstance(event, yaml.ScalarEvent):
             self._note_anchor(event)
             return str(event.value)
@@ -310,8 +310,8 @@ class _Builder:
         return _resolve(event.value) if plain else str(event.value)
 
 
-def _goes_on(key: Any, value: Any) -> bool:
-    """Whether `624` in `{total: 6,624,904}` is what a comma cut off a number: digits that nothing is said of."""
+def _continues_number(key: Any, value: Any) -> bool:
+    """Return whether a key is what a comma cut off a number, as `624` in `{total: 6,624,904}`."""
     if key.style or not isinstance(value, yaml.ScalarEvent) or value.style:
         return False
     return value.value == "" and bool(_NEXT_GROUP.fullmatch(key.value))

@@ -31,7 +31,7 @@ _TOKENS = {
 
 
 def finding(error: yaml.MarkedYAMLError, text: str, file: str) -> SpecFinding:
-    """What is wrong, at its place, with the remedy."""
+    """Return the finding for an error of PyYAML's, with the remedy."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     if error.problem in (TOO_DEEP, TOO_MUCH, _LIBYAML_TOO_DEEP):
@@ -53,7 +53,7 @@ _Placed = tuple[tuple[int, int], str]
 def _of_a_quote(
     context: str, problem: str, text: str, line: int, column: int, start: tuple[int, int]
 ) -> _Placed | None:
-    """Quotes that are never closed, or closed too early."""
+    """Explain quotes that are never closed, or closed too early."""
     if "quoted scalar" in context and "end of stream" in problem:
         return start, "this quote is never closed"
     if "quoted scalar" in context and "escape" in problem:
@@ -72,7 +72,7 @@ def _of_a_quote(
 
 
 def _of_a_character(text: str, line: int) -> _Placed | None:
-    """A character that looks like a blank, a colon or the end of a line, and that YAML takes for something else."""
+    """Explain a character that only looks like a blank, a colon or a line end."""
     if broken := _LINE_SEPARATOR.search(text):  # in the parser's count of lines each is one
         above = text[: broken.start()].split("\n")
         said = f"a line separator (U+{ord(broken[0]):04X}) ends the line here; write a blank, or begin a new line"
@@ -92,7 +92,7 @@ def _of_a_character(text: str, line: int) -> _Placed | None:
 
 
 def _of_a_line(context: str, problem: str, text: str, line: int, column: int, start: tuple[int, int]) -> _Placed | None:
-    """Characters and lines that mean something else than their author thinks."""
+    """Explain characters and lines that mean something else than their author thinks."""
     lines = text.splitlines()
     indicator = _INDICATOR.match(problem)
     if problem.startswith("found character '\\t'"):
@@ -123,7 +123,7 @@ def _without_blank(line: str) -> str:
 
 
 def _otherwise(context: str, problem: str) -> str:
-    """What is left: mostly brackets and indentation."""
+    """Explain the rest: mostly brackets and indentation."""
     token = _FOUND.search(problem)
     seen = _TOKENS.get(token[1], f"'{token[1]}'") if token else ""
     if "flow sequence" in context and seen:

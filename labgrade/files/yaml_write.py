@@ -40,7 +40,7 @@ def dump(data: dict[str, Plain]) -> str:
 
 
 def scalar(value: Plain) -> str:
-    """A value without parts as YAML; texts are quoted where they would be read as something else."""
+    """Write a scalar as YAML; a text that would be read as something else is quoted."""
     if not isinstance(value, str):
         return json.dumps(value)
     if value.isprintable() and _PLAIN.fullmatch(value) and value[0] != "-" and yaml.load(value, "").data == value:
@@ -55,7 +55,7 @@ def _mapping(data: dict[str, Plain], indent: int) -> Iterator[str]:
 
 
 def _entry(head: str, value: Plain, indent: int) -> Iterator[str]:
-    """A key, or the dash of a list's item, with what stands behind it."""
+    """Write a key, or the dash of an item, with its value."""
     short = _flow(value)
     if len(head) + 1 + len(short) <= _WIDTH and _is_leaf(value):
         yield f"{head} {short}"
@@ -74,7 +74,7 @@ def _entry(head: str, value: Plain, indent: int) -> Iterator[str]:
 
 
 def _item(item: Plain, indent: int) -> Iterator[str]:
-    """An item of a list; the first key of a mapping stands behind the dash."""
+    """Write an item of a list; a mapping's first key follows the dash."""
     if isinstance(item, dict) and item and not _fits(item, indent):
         lines = list(_mapping(item, indent + _AFTER_A_DASH))
         yield f"{' ' * indent}- {lines[0].lstrip()}"
@@ -88,7 +88,7 @@ def _fits(value: Plain, indent: int) -> bool:
 
 
 def _is_leaf(value: Plain) -> bool:
-    """Whether it reads well on one line: nothing deep, no long text."""
+    """Return whether a value reads well on one line: not deep, no long text."""
     if isinstance(value, dict):
         return all(not isinstance(item, list | dict) or _is_flat(item) for item in value.values())
     if isinstance(value, list):
@@ -102,7 +102,7 @@ def _is_flat(value: list[Plain] | dict[str, Plain]) -> bool:
 
 
 def _is_block(value: str) -> bool:
-    """Whether a block scalar gives exactly this text: no blanks at edges, one line end or none behind it."""
+    """Return whether a block scalar can hold exactly this text."""
     body = value.removesuffix("\n")
     lines = body.split("\n")
     plain = all(line == line.rstrip() and line.isprintable() for line in lines)

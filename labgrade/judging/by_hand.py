@@ -32,16 +32,16 @@ _CHUNK = 1 << 20
 
 
 def to_mark(found: Answered, passages: Callable[[], Iterable[str]]) -> MarkingText | None:
-    """What a person is shown, as text; None where there is nothing. `passages`: in which the answer is looked for."""
+    """Return the text that a person marks, or None. `passages`: those in which the answer is looked for."""
     if isinstance(found, NoAnswer) and found.verdict.outcome is not Outcome.MANUAL:
         return None
-    text = (found.written or _said(found)) if isinstance(found, Answer) else ""
+    text = (found.written or _answer_as_text(found)) if isinstance(found, Answer) else ""
     text = text or "\n\n".join(passages())
-    return MarkingText(text=encodable(_cut(text)))
+    return MarkingText(text=encodable(_shortened(text)))
 
 
 def with_rubric(shown: MarkingText | None, check: Check) -> MarkingText | None:
-    """The same with the lines that the spec has by now; a check without any is worth its points as a whole."""
+    """Update the rubric to the spec's current lines; a check without lines is marked as a whole."""
     lines = tuple((line.points, line.what) for line in check.by_hand)
     return replace(shown, rubric=lines) if shown is not None else None
 
@@ -50,13 +50,13 @@ _OF_TEXT, _OF_FILES = "text:", "files:"  # what a digest is of, before it
 
 
 def text_digest(text: str) -> str:
-    """A digest of an answer that is a text, in which white space makes no difference."""
+    """Return the digest of a text answer; white space makes no difference."""
     words = " ".join(text.split())
     return _OF_TEXT + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def files_digest(submission: Submission) -> str:
-    """A digest of all that was handed in: every file's path and content."""
+    """Return the digest of all that was handed in: every file's path and content."""
     whole = hashlib.sha256()
     for relative in submission.files:
         one = hashlib.sha256()
@@ -80,22 +80,22 @@ def is_of_files(basis: str) -> bool:
     return basis.startswith(_OF_FILES)
 
 
-def _said(found: Answer) -> str:
+def _answer_as_text(found: Answer) -> str:
     value = found.value
     if isinstance(value, Artifact):
         return f"(the file '{value.name}')"
     return str(value) if isinstance(value, str | Number | tuple) else ""
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST:,} more characters)"
 
 
 _UNSURE = frozenset({Outcome.INCORRECT, Outcome.PARTIAL, Outcome.MISSING})
 
 
-def of_lossy(verdict: Verdict, place: str) -> Verdict:
-    """The verdict on what was read in a format that may lose a part: right is right, anything else waits."""
+def waits_if_lossy(verdict: Verdict, place: str) -> Verdict:
+    """Judge an answer read from a lossy format: CORRECT stays, anything else waits for a person."""
     if verdict.outcome not in _UNSURE:
         return verdict
     said = Suggestion(
@@ -110,36 +110,38 @@ _RIVALS = 10  # a number within this factor of another may be said of the same
 _HALF = Fraction(1, 2)
 
 
-def unless_sure(verdict: Verdict, answer: Answered, place: str, judged: Callable[[Value], Verdict]) -> Verdict:
-    """The verdict on an answer of which a part may be lost, or that only may be meant; of any other, as it is.
+def decide_unsure(verdict: Verdict, answer: Answered, place: str, judged: Callable[[Value], Verdict]) -> Verdict:
+    """Judge an answer of which a part may be lost, or that may only be meant; leave other verdicts as they are.
 
     `judged` is the verdict on another value that may be meant.
     """
     if isinstance(answer, Answer) and (answer.unsure or (answer.others and verdict.outcome is not Outcome.CORRECT)):
         others = [(each, judged(each)) for each in answer.others]
-        return _of_meant(verdict, answer, others) if answer.unsure else _contradicted(verdict, answer, others)
-    return of_lossy(verdict, place) if answer.lossy else verdict
+        return (
+            _decide_meant(verdict, answer, others) if answer.unsure else _waits_if_contradicted(verdict, answer, others)
+        )
+    return waits_if_lossy(verdict, place) if answer.lossy else verdict
 
 
-def _contradicted(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
-    """What is wrong waits where another value that is right stands beside it."""
+def _waits_if_contradicted(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
+    """Let a wrong answer wait for a person if a right value stands beside it."""
     right = next((value for value, found in others if found.outcome is Outcome.CORRECT), None)
     if right is None:
         return verdict
-    reason = f"{verdict.reason or answer.origin}; {_shown(right)} stands there, too"
+    reason = f"{verdict.reason or answer.origin}; {_on_one_line(right)} stands there, too"
     waits = without_value(Outcome.MANUAL, reason, hint="hand in one number")
     return replace(waits, facts=verdict.facts, rows=verdict.rows)
 
 
-def _of_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
-    """What is right as it may be meant waits; anything else is wrong as it was handed in.
+def _decide_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
+    """Let an answer wait if a value that may be meant is right; otherwise it is wrong as handed in.
 
     Where each of several numbers is right, it makes no difference which of them is meant.
     """
     everything = [(answer.value, verdict), *others]
     right = [value for value, found in everything if found.outcome is Outcome.CORRECT]
     if len(right) == len(everything) > 1:
-        return replace(verdict, notes=(*verdict.notes, f"each of them is right: {', '.join(map(_shown, right))}"))
+        return replace(verdict, notes=(*verdict.notes, f"each of them is right: {', '.join(map(_on_one_line, right))}"))
     mostly = (isinstance(answer.value, Table | Mapping) or not others) and verdict.credit >= _HALF
     if not right and not mostly:
         return verdict if verdict.outcome is Outcome.MANUAL else without_value(Outcome.INCORRECT, answer.unsure)
@@ -156,7 +158,7 @@ def _of_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Ve
     said = Suggestion(
         outcome=Outcome.CORRECT if right else verdict.outcome,
         credit=Fraction(1) if right else verdict.credit,
-        why=f"{_shown(chosen)} may be meant, which {says}",
+        why=f"{_on_one_line(chosen)} may be meant, which {says}",
         place=answer.origin,
         kind="value meant",
     )
@@ -181,7 +183,7 @@ _TEXT = "handed in"
 
 
 def waiting(item: Item, answer: Answered, obtain: Obtain, expect: Expect) -> Verdict:
-    """The verdict on what a person marks, with what staff see beside the text.
+    """Return the waiting verdict of a check that a person marks, with what staff see beside the text.
 
     A number to compare with that was not handed in, or can't be computed, costs no other.
     """
@@ -194,28 +196,30 @@ def waiting(item: Item, answer: Answered, obtain: Obtain, expect: Expect) -> Ver
 
 def _compared(row: Comparison, item: Item, obtain: Obtain, expect: Expect) -> ComparedNumber:
     subject = row.subject or item.subject
-    return ComparedNumber(name=row.says, got=_got(row, obtain, subject), expected=_right(row, expect, subject))
+    return ComparedNumber(
+        name=row.says, got=_answer_beside(row, obtain, subject), expected=_expected_as_text(row, expect, subject)
+    )
 
 
-def _got(row: Comparison, obtain: Obtain, subject: SubjectSpec | None) -> str:
+def _answer_beside(row: Comparison, obtain: Obtain, subject: SubjectSpec | None) -> str:
     try:
         answer = obtain(row.answer, subject)
     except (FaultError, UnfitError) as error:
         return f"nothing: {error}"
     if not isinstance(answer, Answer):
         return f"nothing ({answer.verdict.outcome})"
-    return f"{_shown(answer.value)} (from {answer.origin})"
+    return f"{_on_one_line(answer.value)} (from {answer.origin})"
 
 
-def _right(row: Comparison, expect: Expect, subject: SubjectSpec | None) -> str:
+def _expected_as_text(row: Comparison, expect: Expect, subject: SubjectSpec | None) -> str:
     try:
-        return _shown(expect(row.expected, subject, row.answer))
+        return _on_one_line(expect(row.expected, subject, row.answer))
     except (FaultError, UnfitError) as error:
         return f"unknown: {error}"
 
 
-def _shown(value: Value) -> str:
-    """A value on a line: of a table its rows, of counts each with its name."""
+def _on_one_line(value: Value) -> str:
+    """Return a value on one line: a table's rows, or counts with their names."""
     if isinstance(value, Table):
         return excerpt("; ".join(f"{row.name}: {_cells(row.cells)}" for row in value.rows), _LONGEST_SHOWN)
     if isinstance(value, Mapping):

@@ -17,12 +17,12 @@ _GIVEN = ""  # the task's own subject, among the names that `of` gives other fil
 
 
 def tells_files(check: Check) -> bool:
-    """Whether what is right of a check says of which file it is."""
+    """Return whether a check's right values say which file they belong to."""
     return any(each.of for each in check.also_right)
 
 
 def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Verdict]]) -> Verdict:
-    """MANUAL where an answer is right of another file than one `beside` it; else the verdict.
+    """Return MANUAL if an answer is right for another file than the one `beside` it, else the verdict.
 
     What is right of the task's own subject stays: it is the other answer that has to be looked at.
     """
@@ -59,13 +59,13 @@ def _has_strange_rows(check: Check, found: Verdict) -> bool:
 
 
 def _waiting(verdict: Verdict, why: str) -> Verdict:
-    """MANUAL without a suggestion: of which file the student's numbers are, a person finds out, or none is."""
+    """Return MANUAL without a suggestion: a person finds out which file the student's numbers belong to."""
     waits = without_value(Outcome.MANUAL, why, hint="hand in numbers of one file")
     return replace(waits, facts=verdict.facts, notes=verdict.notes)
 
 
 def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:
-    """The files that a right answer, or one that is suggested as right, may be of; None where it may be of any."""
+    """Return the files that a right (or suggested) answer may belong to; None for any."""
     said_of = verdict.suggestion
     suggested = said_of.outcome if said_of is not None and said_of.kind != ALL_NUMBERS else None
     if Outcome.CORRECT not in (verdict.outcome, suggested) or not tells_files(check):
@@ -75,6 +75,6 @@ def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:
 
 
 def _why(verdict: Verdict) -> str:
-    """Why it is right: what the verdict says, or the suggestion behind where the value stands."""
+    """Return why an answer is right, from the verdict or the suggestion."""
     said = verdict.suggestion
     return verdict.reason if said is None else said.why[said.why.find("right: ") :]

@@ -27,13 +27,13 @@ _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 
 
 class Book(Protocol):
-    """Remembers what came of the checks of one task of one submission."""
+    """Remembers the verdicts on one task of one submission."""
 
     def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
-        """What is remembered of an item, else what `grade` comes to."""
+        """Return an item's remembered verdict, or else call `grade`."""
 
     def enter(self, item: Item, graded: Graded, place: int) -> None:
-        """Keep how an item, the `place`th of its task, stands in the report, before the next is begun."""
+        """Record an item, the `place`th of its task, before the next begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Judged:
 
 
 def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: float = 0.0) -> Graded:
-    """An item with its verdict; `with_points` says what that is worth, and what of it may be seen."""
+    """Return an item with its verdict; `with_points` adds points and visibility."""
     verdict = judged.verdict
     if verdict.rows or verdict.grids:  # a report has them beside the verdict, where it may show them
         verdict = replace(verdict, rows=(), grids=())
@@ -69,13 +69,13 @@ def graded_so_far(item: Item, judged: Judged, *, printed: str = "", seconds: flo
 
 
 def waiting(graded: Graded, first: Verdict) -> Graded:
-    """An item that waits for a person's look at another check: `once_met` is the verdict that will count then."""
+    """Return an item that waits for a decision about another check; then `once_met` counts."""
     untold: dict[str, Any] = {"answer_from": "", "rows": (), "grids": (), "printed": "", "plot": None}
     return replace(graded, verdict=first, once_met=graded.verdict, **untold)
 
 
 def with_points(graded: Graded, item: Item) -> Graded:
-    """An item with what the spec says of it by now: its name, its points, who may see it."""
+    """Add the spec's current name, points and visibility to an item."""
     verdict, once_met = graded.verdict, graded.once_met
     shown = by_hand.with_rubric(graded.to_mark, item.check)
     if shown is not None:  # only now: a rubric may change and leave what was judged as it is
@@ -99,7 +99,7 @@ def with_points(graded: Graded, item: Item) -> Graded:
 
 
 def _revealed(verdict: Verdict) -> Verdict:
-    """The verdict on a wrong value with the expected one; of a table, with that of the first wrong row."""
+    """Add the expected value, or that of the first wrong row, to a verdict."""
     right = next((fact for key, fact in verdict.facts.items() if key.partition(" ")[0] == "expected"), "")
     if not right or verdict.outcome not in _WRONG:
         return verdict
@@ -107,14 +107,14 @@ def _revealed(verdict: Verdict) -> Verdict:
 
 
 def fault(reason: str) -> Verdict:
-    """A failure of labgrade's, in words for the student; the reason is for staff."""
+    """Return FAULT with a text for the student; the reason is for staff."""
     return without_value(
         Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
     )
 
 
-def ungraded(lacking: tuple[str, ...]) -> Verdict:
-    """The verdict where packages that a task needs are not there: a person's to install, at no cost to the student."""
+def lacks_packages(lacking: tuple[str, ...]) -> Verdict:
+    """Return MANUAL for a task whose packages are not installed; it costs the student nothing."""
     names = ", ".join(f"'{name}'" for name in lacking)
     reason = f"not graded on this machine, which lacks {names}"
     return without_value(Outcome.MANUAL, reason, hint=f"install it, and grade again: pip install {' '.join(lacking)}")
@@ -124,7 +124,7 @@ _SAYING = (*OTHER_VALUES, "partly")  # where a check says sentences to people, o
 
 
 def with_placeholders(check: Check) -> tuple[Check, str]:
-    """The check with a placeholder in place of each sentence, and the mark that its placeholders have."""
+    """Replace a check's sentences by placeholders; return the check and the placeholders' mark."""
     mark = secrets.token_hex(8)
     fields: dict[str, Any] = {
         name: tuple(replace(each, says=_placeholder(mark, name, at)) for at, each in enumerate(getattr(check, name)))
@@ -134,7 +134,7 @@ def with_placeholders(check: Check) -> tuple[Check, str]:
 
 
 def fill_in(plain: Any, check: Check, mark: str) -> Any:
-    """Plain data of a verdict that was judged with placeholders of this mark, with the sentences of `check`."""
+    """Fill the sentences of `check` into the plain data of a verdict judged with placeholders."""
     sentences = {
         _placeholder(mark, name, at): each.says for name in _SAYING for at, each in enumerate(getattr(check, name))
     }

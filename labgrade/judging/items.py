@@ -33,7 +33,7 @@ class Item:
 
 
 def items(task: Task) -> tuple[Item, ...]:
-    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
+    """Return a task's checks in the spec's order, an item for each case: `other-models[resnet18]`."""
     return _items(task)
 
 
@@ -56,7 +56,7 @@ _items = ByIdentity(_items_of, _TASKS)  # asked for several times with each subm
 
 
 def sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
-    """The quantities that a check may ask for."""
+    """Yield the quantities that a check may ask for."""
     check = item.check
     for row in check.beside:
         subject = row.subject or item.subject
@@ -102,7 +102,7 @@ def fresh_subject(task: Task, item: Item, key: bytes) -> SubjectSpec | None:
 
 
 def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:
-    """The verdict on the task's own input, unless the other one earns less.
+    """Return the verdict on the task's own input, unless the fresh input earns less.
 
     How the function ended on the other input (a crash, no time left, a fault of labgrade's) is a verdict of its own.
     """
@@ -117,7 +117,7 @@ def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:
 
 
 def depends_on_input(task: Task, check: Check) -> bool:
-    """Whether the answer is tensors that a function computes of the input that it is handed."""
+    """Return whether the answer is tensors that a function computes from its input."""
     wanted = task.answers[check.answer]
     calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
     tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
@@ -165,19 +165,19 @@ def called_together(items: Iterable[Item], item: Item) -> list[Item]:
 
 
 def _network(subject: SubjectSpec | None) -> str:
-    """What a subject's module follows from; nothing where it is a file."""
+    """Return what a subject's module depends on; nothing for a file."""
     if subject is None or not subject.model or subject.is_onnx:
         return ""
     return json.dumps([subject.model, dict(subject.options), subject.seed], sort_keys=True)
 
 
 def is_small(subject: SubjectSpec | None) -> bool:
-    """Whether the network is built and run in no time."""
+    """Return whether the network is quick to build and run."""
     return subject is not None and subject.model.startswith("micro/")
 
 
 def with_later(verdict: Verdict, later: Verdict) -> Verdict:
-    """The verdict on a call by itself, unless the same call earns less after another one in the same process."""
+    """Return the verdict on a single call, unless the same call after another earns less."""
     if later.credit >= verdict.credit or later.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL):
         return verdict
     own = "right" if verdict.credit == 1 else "better"
@@ -186,7 +186,7 @@ def with_later(verdict: Verdict, later: Verdict) -> Verdict:
 
 
 def same_source(one: Source | None, other: Source | None) -> bool:
-    """Whether two checks ask for the same; a published figure is that of one subject."""
+    """Return whether two checks ask for the same value; a published figure belongs to one subject."""
     if isinstance(one, QuantityCall) and isinstance(other, QuantityCall):
         return (one.quantity, one.parameters) == (other.quantity, other.parameters)
     return False

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.answers.reading.numerals.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue, QuantityCall
-from labgrade.judging.other_answer import own_says
+from labgrade.judging.other_answer import own_contradiction
 from labgrade.judging.texts.row_names import left_in_order, named_in_order, with_types_named
 from labgrade.spec.in_full.slips import BESIDES
 from labgrade.truth.measure import UnfitError
@@ -60,7 +60,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     if verdict.outcome is Outcome.CORRECT:
         return verdict
     verdict = _with_own(verdict, check.expected, expected, answer)
-    conventions = _that_hold(check.also_right, elsewhere=elsewhere)
+    conventions = _applicable(check.also_right, elsewhere=elsewhere)
     verdict, right = _by_convention(verdict, conventions, lambda source: judging(answer, expect(source)))
     if right or verdict.agrees:
         return verdict
@@ -70,14 +70,14 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind=kind)
         # A unit of French and a number of German: who wrote it knows, and a person may.
         return replace(waits, facts=verdict.facts, suggestion=said if kind != _MILLIONS else None)
-    known = _that_hold(check.misconceptions, elsewhere=elsewhere)
+    known = _applicable(check.misconceptions, elsewhere=elsewhere)
     fitting = [by_share(each, answer, expected) for each in known if _is_made(each, answer, expected, judging, expect)]
-    fitting = _simplest(fitting)
+    fitting = _without_supersets(fitting)
     if fitting and len({each.says for each in fitting}) == 1:
-        return speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
+        return apply_known_value(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
         verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
-        verdict = verdict if computed or verdict.hint else replace(verdict, hint=either(verdict.fits))
+        verdict = verdict if computed or verdict.hint else replace(verdict, hint=joined_explanations(verdict.fits))
     for bounds in check.partly:
         if isinstance(answer, Number) and _within(answer.written, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
@@ -88,12 +88,12 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
 def _by_convention(
     verdict: Verdict, conventions: Sequence[Alternative], judged: Callable[[Source], Verdict]
 ) -> tuple[Verdict, bool]:
-    """The verdict by a convention under which the answer is right, or earns most; and whether it is right by one."""
+    """Judge by the convention under which the answer earns most; say whether it is right under one."""
     best = verdict
     for convention in conventions:
         found = judged(convention.source)
         if found.outcome is Outcome.CORRECT:
-            return speak(convention, replace(verdict, rows=found.rows), right=True), True
+            return apply_known_value(convention, replace(verdict, rows=found.rows), right=True), True
         if found.outcome is Outcome.PARTIAL and found.credit * convention.credit > best.credit:
             said = f"judged by another convention that is right: {convention.says}"
             best = replace(found, credit=found.credit * convention.credit, notes=(*found.notes, said))
@@ -101,14 +101,14 @@ def _by_convention(
 
 
 def _with_own(verdict: Verdict, source: Source | None, expected: Value | None, answer: Value) -> Verdict:
-    """The verdict with what the student's own other answer says, where that is what is expected."""
+    """Add what the student's own other answer says, if that is the expected value."""
     if not isinstance(source, AnswerValue) or not isinstance(expected, Number | str) or verdict.hint:
         return verdict
-    return replace(verdict, hint=own_says(source, expected, answer))
+    return replace(verdict, hint=own_contradiction(source, expected, answer))
 
 
 def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:
-    """How a number is read so that it is right, the kind of that, the number so, and what to write; else None.
+    """Find a reading under which a number is right: its kind, the number, and what to write; else None.
 
     `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `26,50 Mio` reads as French for MiB, and may be millions;
     `4,392.864` reads as a decimal point, and may be a separator; so does `1.045`.
@@ -139,13 +139,13 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
     return (how, kind, f"'{text}'", hint) if right else None
 
 
-def _that_hold(known: Sequence[Alternative], *, elsewhere: bool) -> list[Alternative]:
-    """Those that say something of the answer; what is written down does not where another file was analysed."""
+def _applicable(known: Sequence[Alternative], *, elsewhere: bool) -> list[Alternative]:
+    """Return the alternatives that apply; literal values do not if another file was analysed."""
     return [each for each in known if not (elsewhere and isinstance(each.source, LiteralValue))]
 
 
 def _is_made(known: Alternative, answer: Value, expected: Value | None, judging: Judging, expect: Expect) -> bool:
-    """Whether an answer is a known mistake. A library's slip that fails on a subject says nothing of the answer."""
+    """Return whether an answer is a known mistake. A library's slip that fails on the subject does not count."""
     try:
         return follows(answer, known.source, expected, judging, expect)
     except FaultError:
@@ -163,7 +163,7 @@ def follows(
     *,
     where_absent: bool = False,
 ) -> bool:
-    """Whether an answer is a slip's value, and the slip explains all that is wrong with it.
+    """Return whether an answer is a slip's value and the slip explains all that is wrong with it.
 
     A slip that can't be made on the subject explains nothing there (`where_absent`).
     """
@@ -177,21 +177,21 @@ def follows(
     return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
 
 
-def _simplest(fitting: list[Alternative]) -> list[Alternative]:
-    """Those of several that fit which are no other one with something besides, for which there is no occasion then."""
+def _without_supersets(fitting: list[Alternative]) -> list[Alternative]:
+    """Drop explanations that are another fitting one with something added."""
     said = {f"{each.says} {BESIDES}" for each in fitting}
     return [each for each in fitting if not any(each.says.startswith(other) for other in said)]
 
 
 def by_share(known: Alternative, answer: Value, expected: Value | None) -> Alternative:
-    """A recognised value with the credit that is left where credit falls with how much of the work is right."""
+    """Scale the credit of a recognised value that counts by how much of the work is right."""
     if not known.by_share:
         return known
     return replace(known, credit=known.credit * share_of(answer, expected))
 
 
 def share_of(answer: Value, expected: Value | None) -> Fraction:
-    """How much of the work a number has, in tenths, from what is twice too much as from what is half of it."""
+    """Return how much of the work a number has, in tenths; twice too much counts as half."""
     if not isinstance(answer, Number) or not isinstance(expected, Number) or answer.value * expected.value <= 0:
         return Fraction(0)
     less, more = sorted((answer.value, expected.value))
@@ -199,7 +199,7 @@ def share_of(answer: Value, expected: Value | None) -> Fraction:
 
 
 def _named_as(known: Value, expected: Value | None) -> Value:
-    """A slip's value whose rows may be called all that the expected rows of their names may be called."""
+    """Give a slip's rows the other names that the expected rows may have."""
     if not isinstance(known, Table) or not isinstance(expected, Table):
         return known
     names = {row.name: row.also_named for row in expected.rows if row.also_named}
@@ -209,19 +209,19 @@ def _named_as(known: Value, expected: Value | None) -> Value:
 
 
 def explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:
-    """Whether cells of a table of which the slip says nothing are right, or left open."""
+    """Return whether the cells that a slip does not explain are right or left open."""
     if not isinstance(known, Table) or not isinstance(expected, Table):
         return True
     right = {row.name: row for row in expected.rows}
-    rows = tuple(_completed(row, right[row.name]) if row.name in right else row for row in known.rows)
+    rows = tuple(_with_cells_of(row, right[row.name]) if row.name in right else row for row in known.rows)
     if rows == known.rows:
         return True
     found = judging(answer, Table(rows=rows))
     return found.credit == 1 or not any(cell.got_text and not cell.right for cell in found.rows)
 
 
-def _completed(row: Row, right: Row) -> Row:
-    """The row with the right cells where it has none."""
+def _with_cells_of(row: Row, right: Row) -> Row:
+    """Fill a row's missing cells with the right ones."""
     silent = [column for column, cell in right.cells.items() if cell is not None and row.cells.get(column) is None]
     cells = {**row.cells, **{column: right.cells[column] for column in silent}}
     also_right = {**row.also_right, **{column: right.also_right.get(column, ()) for column in silent}}
@@ -229,7 +229,7 @@ def _completed(row: Row, right: Row) -> Row:
 
 
 def _fits(answer: Value, known: Value, judging: Judging, *, chosen: bool) -> bool:
-    """Whether an answer is a known wrong value, printed precisely enough. The cells of a table must all be.
+    """Return whether an answer is a known wrong value, printed precisely enough in every cell.
 
     A checker's tolerance is for right values: within a wide one lies what nobody would call the known mistake.
     `chosen`: of values that the student handed in, so that few digits are enough where it is this very one.
@@ -245,8 +245,8 @@ def _fits(answer: Value, known: Value, judging: Judging, *, chosen: bool) -> boo
 _OF_ANOTHER = frozenset({"expected", "off", "allowed"})  # facts of the value that was meant otherwise
 
 
-def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
-    """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
+def apply_known_value(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
+    """Apply a recognised value to the verdict. A misconception never earns less than the bare verdict."""
     if right and known.credit == 1:
         facts = {name: said for name, said in verdict.facts.items() if name not in _OF_ANOTHER}
         return replace(correct(f"right: {known.says}", **facts), rows=verdict.rows)
@@ -258,7 +258,7 @@ def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
 
 
 def with_measured(verdict: Verdict, call: QuantityCall, what: str) -> Verdict:
-    """A verdict that is not right on a number, a text or a shape, with a note that says what of the file it is."""
+    """Note on a wrong number, text or shape which property of the file it is."""
     if verdict.outcome is Outcome.CORRECT:
         return verdict
     plain = {key: value for key, value in call.parameters.items() if isinstance(value, str | int | float)}
@@ -266,8 +266,8 @@ def with_measured(verdict: Verdict, call: QuantityCall, what: str) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, f"measured of the file{chosen}: {what}"))
 
 
-def either(says: Sequence[str]) -> str:
-    """What known mistakes that give the same say, where they are few enough to be read; else nothing."""
+def joined_explanations(says: Sequence[str]) -> str:
+    """Join the explanations of mistakes that give the same value; "" if there are too many to read."""
     different = list(dict.fromkeys(says))
     if len(different) > _MOST_ALIKE:
         return ""
@@ -276,7 +276,7 @@ def either(says: Sequence[str]) -> str:
 
 
 def _one_of(fitting: Sequence[Alternative], answer: Value, verdict: Verdict) -> Verdict:
-    """The verdict where several known mistakes fit: the least that one of them earns; of few digits, what they say."""
+    """Judge an answer that several mistakes fit: the least credit of them; with few digits, all their hints."""
     made = partial(max(verdict.credit, min(each.credit for each in fitting)), verdict.reason)
     if not isinstance(answer, Number) or answer.digits is None or len(fitting) > _MOST_ALIKE:
         return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees)
@@ -297,7 +297,7 @@ def _within(value: Fraction, bounds: RangeCredit) -> bool:
 def with_parameters(
     checker: Callable[..., Verdict], accepted: Mapping[str, object], parameters: Mapping[str, Plain], kind: object
 ) -> Judging:
-    """The checker as the engine calls it: with the spec's parameters, and four digits wanted of a count."""
+    """Bind the spec's parameters to a checker; a count needs four digits."""
     wanted = {"digits": 4} if "digits" in accepted and kind == "count" else {}
     chosen = {**wanted, **parameters}
 
@@ -310,7 +310,7 @@ def with_parameters(
 
 
 def refuted(judging: Judging, answer: Value, expected: Value | None) -> bool:
-    """Whether a checker that can say so at once says that an answer is not right; not all that are wrong are known."""
+    """Return whether a checker's quick test refutes an answer; it need not find every wrong one."""
     quick = getattr(judging, _QUICK, None)
     return quick is not None and bool(quick(answer, expected))
 

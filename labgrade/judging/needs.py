@@ -101,6 +101,6 @@ def _all_of(states: Iterable[Need]) -> Need:
     return next((each for each in (Need.FAILED, Need.WAITS) if each in found), Need.MET)
 
 
-def named(needs: Iterable[str]) -> str:
+def quoted_names(needs: Iterable[str]) -> str:
     """Names of checks as a reason has them: `'macs', 'total'`."""
     return ", ".join(map(repr, needs))

@@ -43,8 +43,8 @@ _WHERE = {"argmax": "highest", "argmin": "lowest"}
 _UNITS = re.compile(r"\d\s?(?:(?P<seconds>[mun\u00b5\u03bc]?s|min|h)|(?P<bytes>[kKMGT]?i?B))$")
 
 
-def own_says(source: AnswerValue, expected: Scalar, answer: Value) -> str:
-    """What the student's other answer says where this one differs: `your own 'runs' says 16, where loss is lowest`."""
+def own_contradiction(source: AnswerValue, expected: Scalar, answer: Value) -> str:
+    """Say what the student's other answer has: `your own 'runs' says 16, where loss is lowest on average`."""
     of = source.of or "the number"
     taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
     shown = f"{source.by} {expected}" if source.by else str(expected)
@@ -55,14 +55,14 @@ def own_says(source: AnswerValue, expected: Scalar, answer: Value) -> str:
 
 
 def is_missing(name: str, items: Iterable[Item], judged: Callable[[Item], Judged]) -> bool:
-    """Whether a check of an answer says for certain that no text holds it."""
+    """Return whether a check of an answer is certain that no text holds it."""
     own = (each for each in items if each.check.answer == name and not each.check.cases)
     alone = (each for each in own if not isinstance(each.check.expected, AnswerValue))
     return any(judged(each).verdict.outcome is Outcome.MISSING for each in alone)
 
 
 def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | None) -> Value:
-    """The other answer as a value of `kind`; where something is measured, as it is.
+    """Return the other answer as a value of `kind`; a measured one as it is.
 
     Raises:
         UnfitError: there is none, or it does not say what is best.
@@ -70,7 +70,7 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
     if isinstance(answered, NoAnswer):
         reason = f"it is compared with your '{source.answer}': {answered.verdict.reason or 'which is not there'}"
         raise UnfitError(replace(answered.verdict, reason=reason))
-    value = _taken(source, answered.value) if source.take else answered.value
+    value = _derived_value(source, answered.value) if source.take else answered.value
     try:
         if isinstance(value, str | Number | tuple) and isinstance(kind, str) and kind in SCALAR_KINDS:
             return as_scalar(value.text or str(value) if kind == "text" and isinstance(value, Number) else value, kind)
@@ -80,7 +80,7 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
         raise UnfitError(without_value(Outcome.MANUAL, reason)) from None
 
 
-def as_named(source: AnswerValue, answered: Answered, value: Value) -> Value:
+def with_row_name(source: AnswerValue, answered: Answered, value: Value) -> Value:
     """The value with the case of a row's name, or label, of the other answer that it names: `QAT` where `qat` stands.
 
     Where two of these differ in case alone, it is left as it is.
@@ -88,13 +88,13 @@ def as_named(source: AnswerValue, answered: Answered, value: Value) -> Value:
     if not isinstance(value, str) or isinstance(answered, NoAnswer):
         return value
     wanted = " ".join(value.split()).casefold()
-    names = {_named(source, row) for row, _ in _rows(source, answered.value)}
+    names = {_row_label(source, row) for row, _ in _rows(source, answered.value)}
     meant = [each for each in names if isinstance(each, str) and " ".join(each.split()).casefold() == wanted]
     return meant[0] if len(meant) == 1 else value
 
 
-def _taken(source: AnswerValue, value: Value) -> Scalar:
-    """What follows from the rows of a table or the counts of a histogram."""
+def _derived_value(source: AnswerValue, value: Value) -> Scalar:
+    """Compute a value from a table's rows or a histogram's counts."""
     rows = _rows(source, value)
     if not rows:
         reason = f"it is compared with your '{source.answer}', which has no row with a number"
@@ -104,7 +104,7 @@ def _taken(source: AnswerValue, value: Value) -> Scalar:
         return TOTALS[source.take]([number for _, number in rows])
     groups: dict[object, tuple[Scalar, list[Number]]] = {}
     for row, number in rows:
-        own = _named(source, row)
+        own = _row_label(source, row)
         groups.setdefault(own.value if isinstance(own, Number) else own, (own, []))[1].append(number)
     means = {key: _added(numbers, len(numbers)).value for key, (_, numbers) in groups.items()}
     best = [key for key, mean in means.items() if mean == BEST[source.take](means.values())]
@@ -116,7 +116,7 @@ def _taken(source: AnswerValue, value: Value) -> Scalar:
 
 
 def _all_finite(source: AnswerValue, value: Value) -> None:
-    """Refuse to add up rows of which some went astray: whether those count is a person's to say.
+    """Refuse to add up rows with infinite or NaN cells; a person decides whether they count.
 
     Raises:
         UnfitError: a row has nan or inf.
@@ -129,7 +129,7 @@ def _all_finite(source: AnswerValue, value: Value) -> None:
 
 
 def _rows(source: AnswerValue, value: Value) -> list[tuple[Row, Number]]:
-    """The rows that have a number to go by, and this number."""
+    """Return the rows that have a number to compare, with that number."""
     if isinstance(value, Table):
         found = ((row, row.cells.get(source.of or next(iter(row.cells), ""))) for row in value.rows)
         return [(row, cell) for row, cell in found if isinstance(cell, Number)]
@@ -137,13 +137,13 @@ def _rows(source: AnswerValue, value: Value) -> list[tuple[Row, Number]]:
     return [(Row(name=name, cells={}), count) for name, count in counts.items() if isinstance(count, Number)]
 
 
-def _named(source: AnswerValue, row: Row) -> Scalar:
+def _row_label(source: AnswerValue, row: Row) -> Scalar:
     cell = row.cells.get(source.by)
     return row.name if cell is None else cell
 
 
 def _added(numbers: list[Number], parts: int) -> Number:
-    """The sum of numbers over `parts`, as precise as they are."""
+    """Return the sum of numbers divided by `parts`, as precise as they are."""
     return Number(
         value=sum((each.value for each in numbers), Fraction(0)) / parts,
         half_unit=sum((each.half_unit for each in numbers), Fraction(0)) / parts,

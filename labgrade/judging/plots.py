@@ -23,7 +23,7 @@ _REAL = tuple("biuf")  # kinds of numpy
 
 
 def of_value(picture: Picture, value: Value) -> Plot | None:
-    """The plot of a table, or of arrays and numbers; None where there is nothing to draw."""
+    """Plot a table, or arrays and numbers; None if there is nothing to draw."""
     if picture.step is not None:
         return _histogram(picture.step, value)
     if not isinstance(value, Table):
@@ -33,7 +33,7 @@ def of_value(picture: Picture, value: Value) -> Plot | None:
 
 
 def of_measured(picture: Picture, plain: object) -> Plot | None:
-    """The plot of what a quantity says of a file: rows, or one point; a row's first text is its name."""
+    """Plot a quantity's rows or single point; a row's first text is its name."""
     rows = [plain] if isinstance(plain, Mapping) else plain if isinstance(plain, list) else []
     found = (
         (next(filter(_is_text, row.values()), ""), row.get(picture.x), row.get(picture.y))
@@ -61,7 +61,7 @@ def _points(picture: Picture, rows: Iterable[tuple[str, Any, Any]]) -> Plot | No
 
 
 def _histogram(step: float, value: Value) -> Plot | None:
-    """How many of all numbers lie in each of some bins of the same width, which are multiples of the grid's."""
+    """Count the numbers in bins of equal width, a multiple of the grid's step."""
     import numpy as np
 
     parts = [np.asarray(each, dtype=np.float64).ravel() for each in _arrays(value)]
@@ -82,7 +82,7 @@ def _histogram(step: float, value: Value) -> Plot | None:
 
 
 def _arrays(value: Value) -> Iterator[Any]:
-    """The arrays and numbers that an answer holds."""
+    """Yield the arrays and numbers of an answer."""
     if isinstance(value, Number):
         yield float(value.value)
     elif isinstance(value, Table):

@@ -40,11 +40,11 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
     """
     if verdict.outcome not in _WRONG or verdict.agrees or not isinstance(value, Number | Table):
         return verdict
-    call = _asked(item.check, quantities)
+    call = _quantity_asked(item.check, quantities)
     if call is None or item.subject is None or item.subject.handed_in or item.check.measured:
         return verdict
     try:
-        given = list(_given(call, item, oracle))
+        given = list(_tool_values(call, item, oracle))
         if isinstance(value, Table):
             return _with_table(verdict, value, given)
         found = [each for each in given if _fits(value, each["value"])]
@@ -52,7 +52,7 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
         found = [each for each in found if any(tool in verdict.hint for tool in each["tools"])] or found
     except FaultError:  # then there is one explanation less
         return verdict
-    return _said(verdict, found[0], item.check) if len(found) == 1 else verdict
+    return _with_tool_hint(verdict, found[0], item.check) if len(found) == 1 else verdict
 
 
 def of_choice(chosen: Choice, item: Item, oracle: Oracle, quantities: Registry) -> Choice:
@@ -70,7 +70,7 @@ def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]]) 
     for each in given:
         known = {name: row["value"] for row in each["rows"] for name in row["names"]}
         cells = [(row.name, _only(row)) for row in value.rows]
-        if all(name in known and cell is not None and _same(cell, known[name]) for name, cell in cells):
+        if all(name in known and cell is not None and _equal_values(cell, known[name]) for name, cell in cells):
             wrong = {row.name for row in verdict.rows if not row.right and row.got is not None} - right
             others = wrong - {row.name for row in verdict.rows if row.expected is not None}
             says = each["all" if others else "layers"]
@@ -84,11 +84,11 @@ def _only(row: Row) -> Number | None:
     return numbers[0] if len(numbers) == 1 else None
 
 
-def _same(cell: Number, given: int) -> bool:
+def _equal_values(cell: Number, given: int) -> bool:
     return abs(cell.value - given) <= cell.half_unit
 
 
-def _asked(check: Check, quantities: Registry) -> QuantityCall | None:
+def _quantity_asked(check: Check, quantities: Registry) -> QuantityCall | None:
     source = check.expected
     if not isinstance(source, QuantityCall):
         return None
@@ -98,7 +98,7 @@ def _asked(check: Check, quantities: Registry) -> QuantityCall | None:
     return replace(source, quantity=entry.name, published=None)
 
 
-def _given(call: QuantityCall, item: Item, oracle: Oracle) -> Iterator[Mapping[str, Any]]:
+def _tool_values(call: QuantityCall, item: Item, oracle: Oracle) -> Iterator[Mapping[str, Any]]:
     found: Any = oracle.value(call, item.subject) if item.subject is not None else ()
     yield from found if isinstance(found, list) else ()
 
@@ -111,7 +111,7 @@ def _fits(value: Number, given: float) -> bool:
     return abs(value.value - Fraction(repr(given))) <= value.half_unit
 
 
-def _said(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:
+def _with_tool_hint(verdict: Verdict, given: Mapping[str, Any], check: Check) -> Verdict:
     recognised = verdict.hint or verdict.fits  # by a slip of the spec, with what it earns
     known = [] if recognised else [each.credit for each in check.misconceptions if each.by_share]
     share = Fraction(round(10 * given["share"]), 10)

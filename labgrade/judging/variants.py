@@ -31,14 +31,14 @@ _KEY_BYTES = 16  # of fewer all can be tried
 _WRONG = (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
-def lacking(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
-    """What is to be said where variants are drawn without a proper key."""
-    said = weak(found)
+def missing_key_findings(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
+    """Return a warning if variants are drawn without a proper key."""
+    said = weak_key_warning(found)
     return (said,) if said and any(task.variants for task in tasks) else ()
 
 
-def weak(found: Course) -> str:
-    """Why variants are no secret of the course's; "" where it has a proper key."""
+def weak_key_warning(found: Course) -> str:
+    """Say why variants are not secret, or "" if the course has a proper key."""
     size = len(found.key)
     if size >= _KEY_BYTES:
         return ""

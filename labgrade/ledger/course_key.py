@@ -22,12 +22,12 @@ _WORD = "key"  # under which a run notes it, where it drew variants
 
 
 def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
-    """Refuse to go on with another key than that of the variants in these results.
+    """Refuse to go on if the results' variants were drawn with another key.
 
     Raises:
         UsageError: it is another.
     """
-    before = next((plain[_WORD] for plain in read.asked(ledger).values() if _WORD in plain), None)
+    before = next((plain[_WORD] for plain in read.run_requests(ledger).values() if _WORD in plain), None)
     if before is None or before == _digest(found):
         return
     path = found.root / KEY
@@ -42,10 +42,10 @@ def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
     raise UsageError(message)
 
 
-def note(ledger: Ledger, run: int, found: Course, tasks: Iterable[Task]) -> None:
+def note_key(ledger: Ledger, run: int, found: Course, tasks: Iterable[Task]) -> None:
     """Note the key of a run that draws variants."""
     if any(task.variants for task in tasks):
-        rows.note(ledger, run, {_WORD: _digest(found)})
+        rows.add_to_run(ledger, run, {_WORD: _digest(found)})
 
 
 def _digest(found: Course) -> str:

@@ -41,7 +41,7 @@ def locked_folder(
         message = f"'{folder}' can't hold results: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
     try:
-        if not _locked_soon(descriptor, folder):
+        if not _lock_with_retry(descriptor, folder):
             who = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another run"
             message = f"{who} {does} '{folder}': wait for its end, or {else_}"
             raise UsageError(message)
@@ -53,8 +53,8 @@ def locked_folder(
         os.close(descriptor)
 
 
-def _locked_soon(descriptor: int, folder: Path) -> bool:
-    """Try for a moment to lock, since the processes of a killed run take a while to end."""
+def _lock_with_retry(descriptor: int, folder: Path) -> bool:
+    """Try to lock for a moment, since the processes of a killed run take a while to end."""
     try:
         for _ in range(_TRIES):
             if _locked(descriptor):
@@ -154,20 +154,20 @@ class Ledger:
             self._connection.close()
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a SELECT finds."""
+        """Return the rows of a SELECT."""
         try:  # without `_in_words`, which took as long as the question
             return self._connection.execute(question, values).fetchall()
         except sqlite3.Error as error:
             raise LedgerError(self._words(error)) from error
 
     def each_row(self, question: str) -> Iterator[tuple[Any, ...]]:
-        """What a SELECT finds, one row after the other: for tables that are large."""
+        """Yield the rows of a SELECT one by one, for large tables."""
         with self._in_words():
             for row in self._connection.execute(question):  # noqa: UP028 - `yield from` closes it behind the ledger
                 yield row
 
     def write(self, statement: str, *values: object) -> int:
-        """One change, within `transaction`; the number of the row that an INSERT made."""
+        """Execute one change within `transaction`; return the number of an inserted row."""
         try:
             return self._connection.execute(statement, values).lastrowid or 0
         except sqlite3.Error as error:
@@ -175,7 +175,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what is written within, or nothing of it; one within another is a part of it."""
+        """Write all changes made within, or none. A nested transaction is part of the outer one."""
         if self._connection.in_transaction:
             yield
             return
@@ -200,7 +200,7 @@ class Ledger:
         return LedgerError(message)
 
     def _make(self, folder: Path, *, write: bool) -> None:
-        """Make the database aside, whole, and refuse to begin anew where one was lost."""
+        """Create a complete database beside the folder's, and refuse to replace one that was lost."""
         if self.path.with_name(tables.KEPT).is_file() and not self.path.is_file():  # in this order: others make both
             self._refuse_lost("gone")
         if not write:
@@ -209,7 +209,7 @@ class Ledger:
         try:
             Ledger(folder, write=True, durable=True, name=aside).close()
             with contextlib.suppress(FileExistsError):  # the other process was faster
-                _place(folder / aside, self.path)
+                _move_into_place(folder / aside, self.path)
         except OSError as error:
             raise LedgerError(str(error)) from error
         finally:
@@ -265,7 +265,7 @@ class Ledger:
         return int(version)
 
     def _bring_up_to_date(self) -> None:
-        """Make the tables, or those that are new since. Two processes may try: the second finds them made."""
+        """Create the tables, or the new ones. If two processes try, the second finds them there."""
         with self.transaction():
             version = self._version()
             steps = [tables.ALL] if not version else [STEPS[v] for v in range(version, VERSION)]
@@ -276,7 +276,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:
-        """Errors of SQLite's, in words."""
+        """Turn SQLite's errors into LedgerErrors with a remedy."""
         try:
             yield
         except sqlite3.Error as error:
@@ -316,7 +316,7 @@ def rebuild(ledger: Ledger) -> None:
 
 
 def _is_read_only(folder: Path) -> bool:
-    """Whether it lies on a read-only file system, so that no program writes to its ledger meanwhile.
+    """Return whether the folder lies on a read-only file system, where no program writes to the ledger.
 
     What a program that was killed left beside the ledger has to be written into it first.
     """
@@ -334,19 +334,19 @@ def exists(results: Path) -> bool:
 
 @contextlib.contextmanager
 def decision_transaction(results: Path) -> Iterator[Ledger]:
-    """One transaction for what a person decides: all that is added within is kept, or nothing of it.
+    """Open a transaction for a person's decisions: all that is added within is kept, or none.
 
     Raises:
         LedgerError: nothing was kept, and why.
     """
     with Ledger(results, write=True, durable=True) as ledger:
-        _keep_in_mind(results)
+        _note_decisions_exist(results)
         with ledger.transaction():
             yield ledger
 
 
-def _keep_in_mind(results: Path) -> None:
-    """Leave a note beside the database that it holds decisions, so that a lost database is noticed."""
+def _note_decisions_exist(results: Path) -> None:
+    """Note beside the database that it holds decisions, so that its loss is noticed."""
     path = results / tables.KEPT
     try:
         if not path.is_file():
@@ -366,8 +366,8 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def _place(aside: Path, path: Path) -> None:
-    """Give a file its name, unless there is one of that name."""
+def _move_into_place(aside: Path, path: Path) -> None:
+    """Move a file into its place, unless there is one already."""
     try:
         os.link(aside, path)
     except FileExistsError:
@@ -378,7 +378,7 @@ def _place(aside: Path, path: Path) -> None:
 
 
 def load(ledger: Ledger, text: str) -> Any:
-    """Parse plain data of the ledger's.
+    """Parse plain data from the ledger.
 
     Raises:
         LedgerError: it is damaged.
@@ -390,7 +390,7 @@ def load(ledger: Ledger, text: str) -> Any:
 
 
 def dump(plain: object) -> str:
-    """Plain data as the ledger holds it, in its order, and in ASCII: names may be no UTF-8."""
+    """Serialise plain data in its order, as ASCII, since names may be invalid UTF-8."""
     return _as_text(plain)
 
 

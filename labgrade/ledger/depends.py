@@ -26,7 +26,7 @@ from labgrade.core.task import AnswerValue, BuildForm, CallForm, QuantityCall, R
 from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.judging.items import items
 from labgrade.spec import language
 
@@ -53,7 +53,7 @@ _NAMES = re.compile(rb"\w+")
 
 @cache
 def engine() -> dict[str, str]:
-    """The digest of each file that grading is made of, by its path."""
+    """Return the digest of each file of the engine, by its path."""
     found: set[Path] = set()
     waiting = [_HOME / name for name in _BEGINNINGS]
     while waiting:
@@ -65,7 +65,7 @@ def engine() -> dict[str, str]:
 
 
 def digest(path: Path) -> str:
-    """The digest of a file's content; a word that is none where it can't be read."""
+    """Return the digest of a file's content, or a placeholder if it can't be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
@@ -84,8 +84,8 @@ def _imported(path: Path) -> Iterator[Path]:
                 yield from (each for each in (found.with_suffix(".py"), found / "__init__.py") if each.is_file())
 
 
-def meaning(task: Task, item: Item) -> dict[str, Any]:
-    """What the spec says of an item, by the words of the language."""
+def spec_of_item(task: Task, item: Item) -> dict[str, Any]:
+    """Return what the spec says of an item, by the words of the language."""
     found = _fields(item.check)
     wanted, *others = answers_read(task, item)
     if others:
@@ -137,10 +137,10 @@ def _mapping(thing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _onnx(path: Path) -> dict[str, str]:
-    """A file and its external data, by content: where it lies means nothing."""
+    """Describe a file and its external data by content, not by place."""
     if not path.is_file():
         return {path.name: "unreadable"}
-    return {each.name: digest(each) for each in (path, *beside(path).values())}
+    return {each.name: digest(each) for each in (path, *files_beside(path).values())}
 
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript", "numpy", "pyyaml")
@@ -154,7 +154,7 @@ _MOST_IMPORTS = 100
 _DIGITS = 32
 
 
-def digest_of(content: object) -> str:
+def digest_of_data(content: object) -> str:
     """The digest of plain data."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
@@ -174,19 +174,19 @@ class VerdictParts:
         self.contents: dict[str, Any] = {}
 
     def of(self, task: Task, item: Item) -> dict[str, str]:
-        """The digest of each part but the submission's own, by its name."""
+        """Return the digest of each part by name, without the submission's own."""
         place = (task.lab, task.id, task.variant, item.id)
         if place not in self._known:
             found: dict[str, Any] = {
-                "spec": meaning(task, item),
+                "spec": spec_of_item(task, item),
                 "checker": self._checker(item.check),
                 "quantities": self._quantities(item),
                 "labgrade": engine(),
                 "libraries": libraries(),
             }
-            if runs(task, item):
+            if runs_student_code(task, item):
                 found["weights"] = self._weights
-            found |= self._of_some(task, item)
+            found |= self._parts_of_some_checks(task, item)
             self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
         return self._known[place]
 
@@ -199,19 +199,19 @@ class VerdictParts:
         place = (task.lab, task.id, task.variant)
         if place not in self._whole:
             every = ((each, item) for each in (task, *task.variants) for item in items(each))
-            asked = [[each.variant, item.id, meaning(each, item)] for each, item in every]
+            asked = [[each.variant, item.id, spec_of_item(each, item)] for each, item in every]
             drawn_by = hashlib.sha256(self._course.key).hexdigest()  # other inputs, too
-            self._whole[place] = digest_of([task.variant, asked, drawn_by, sys.executable, __file__])
-        return digest_of([key, self._whole[place]])
+            self._whole[place] = digest_of_data([task.variant, asked, drawn_by, sys.executable, __file__])
+        return digest_of_data([key, self._whole[place]])
 
     def keep(self, content: Any) -> str:
-        """The digest of a part, whose content is remembered under it."""
-        digest = digest_of(content)
+        """Return the digest of a part and remember its content under it."""
+        digest = digest_of_data(content)
         self.contents[digest] = content
         return digest
 
-    def _of_some(self, task: Task, item: Item) -> dict[str, Any]:
-        """The parts that only some checks have: what builds a program, what searches."""
+    def _parts_of_some_checks(self, task: Task, item: Item) -> dict[str, Any]:
+        """Return the parts that only some checks have, such as build tools and the search."""
         builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
         return {
             "packages": {name: version_of(name) or "absent" for name in task.packages},
@@ -243,7 +243,7 @@ class VerdictParts:
         }
 
     def _of(self, entry: Entry) -> dict[str, str]:
-        """What all functions of the entry's file depend on."""
+        """Return what all functions of the entry's file depend on."""
         if entry.file not in self._of_files:
             self._of_files[entry.file] = dict(self._found(entry))
         return self._of_files[entry.file]
@@ -253,7 +253,7 @@ class VerdictParts:
         for path in sorted(entry.sources(self._read)):
             if path not in self._files:
                 self._files[path] = digest(path)
-                self._imports[path] = set(_named(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
+                self._imports[path] = set(_imported_names(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
             names |= self._imports[path]
             yield path.relative_to(base).as_posix(), self._files[path]
         for path in entry.data(self._read):
@@ -263,8 +263,8 @@ class VerdictParts:
         yield from ((f"import {name}", _present(name)) for name in sorted(names))
 
 
-def runs(task: Task, item: Item) -> bool:
-    """Whether a student's code may run for this item."""
+def runs_student_code(task: Task, item: Item) -> bool:
+    """Return whether a student's code may run for this item."""
     return any(isinstance(form, CallForm | RunForm | BuildForm) for form in _forms(task, item))
 
 
@@ -274,7 +274,7 @@ def _forms(task: Task, item: Item) -> Iterator[Form]:
 
 @cache
 def _tools() -> dict[str, str]:
-    """The compilers and what drives them, as they lie there; a program is built anew where one changed."""
+    """Return the state of compilers and build tools; a change means that programs are built anew."""
     found = {name: shutil.which(name) for name in ("cmake", "make", "c++")}
     return {
         name: f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else "absent" for name, path in found.items()
@@ -291,7 +291,7 @@ def libraries() -> dict[str, str]:
 
 
 def handed_in(submission: Submission) -> dict[str, str]:
-    """The digest of each file of a submission, and what was left out of it."""
+    """Return the digest of each file of a submission, and what was left out."""
     found = {path: digest(submission.folder / path) for path in submission.files}
     if not submission.files:  # the message says what lies there instead
         folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
@@ -309,7 +309,7 @@ def imports(submission: Submission) -> dict[str, str]:
     programs = [submission.folder / path for path in submission.files if path.endswith(".py")]
     if sum(map(_size, programs)) > _SOURCE_BYTES or any(path.endswith(".ipynb") for path in submission.files):
         return _installed()
-    named = {name for program in programs for name in _named(program)}
+    named = {name for program in programs for name in _imported_names(program)}
     wanted = sorted(named - own - sys.stdlib_module_names)
     return {name: _present(name) for name in wanted} if len(wanted) <= _MOST_IMPORTS else _installed()
 
@@ -321,7 +321,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _named(path: Path) -> Iterator[str]:
+def _imported_names(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             source = file.read(_SOURCE_BYTES)
@@ -366,11 +366,11 @@ def _installed() -> dict[str, str]:
 
 
 def _weights(home: Path) -> Iterator[tuple[str, int]]:
-    """The checkpoints that are offered, by their sizes: their names hold the digest of their content."""
+    """Yield the offered checkpoints by size; their names hold a digest of their content."""
     for path in sorted((home / "hub" / "checkpoints").glob("*")):
         yield path.name, path.stat().st_size
 
 
 def key_of(parts: Mapping[str, str]) -> str:
     """The key under which a verdict is found again."""
-    return digest_of(dict(parts))
+    return digest_of_data(dict(parts))

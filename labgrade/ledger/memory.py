@@ -36,8 +36,8 @@ CREATE TABLE IF NOT EXISTS verdict (
 """
 
 
-def is_kept() -> bool:
-    """Whether anything is remembered on this machine: where only students' own checks ran, nothing is."""
+def memory_exists() -> bool:
+    """Return whether this machine has a memory; where only students' own checks ran, it has none."""
     return (cache_folder() / NAME).is_file()
 
 
@@ -54,7 +54,7 @@ class VerdictMemory:
         self._kept = False
 
     def recall(self, keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
-        """The mark and the plain data of the verdicts that are remembered under some of these keys."""
+        """Return the mark and the plain data of each verdict remembered under these keys."""
         found = {}
         for at in range(0, len(keys), _MOST_KEYS):
             some = keys[at : at + _MOST_KEYS]
@@ -67,7 +67,7 @@ class VerdictMemory:
         return found
 
     def keep(self, key: str, mark: str, plain: Any) -> None:
-        """Remember a verdict, unless it may come out otherwise next time."""
+        """Remember a verdict, unless it may differ next time."""
         verdict = plain["verdict"]
         if Outcome(verdict["outcome"]) in _PASSING or verdict.get("unsteady"):
             return
@@ -77,7 +77,7 @@ class VerdictMemory:
         self._kept = True
 
     def close(self) -> None:
-        """Let go of the file, and of the oldest verdicts where there are too many."""
+        """Close the file, after deleting the oldest verdicts if there are too many."""
         if self._connection is None:
             return
         if self._kept:

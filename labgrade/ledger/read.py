@@ -30,7 +30,7 @@ NOT_ENDED = "a run did not finish: what it did not reach is pending, or as it wa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A check that stood otherwise before. `after` is None where it is asked for no more."""
+    """A check whose result changed. `after` is None if the check is gone."""
 
     who: str
     place: Place
@@ -42,13 +42,13 @@ class Change:
 
     @property
     def counts(self) -> bool:
-        """Whether more than its words changed."""
+        """Return whether more than the wording changed."""
         return self.after is None or _result(self.before) != _result(self.after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldCheck:
-    """What a check would be, were it not published: it would earn less."""
+    """A lower result that is held back because the check's points are published."""
 
     who: str
     place: Place
@@ -59,7 +59,7 @@ class HeldCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """One verdict: how it stands, on what it depended, and how it stood before, the oldest first."""
+    """One verdict: its current state, what it depends on, and its history, oldest first."""
 
     place: Place
     graded: Graded
@@ -96,7 +96,7 @@ def report_of(results: Path) -> Report:
 
 
 def notes(ledger: Ledger) -> tuple[str, ...]:
-    """What the last run that ended says of all its verdicts: the protection in force, what belongs to no student."""
+    """Return the notes of the last finished run, such as the protection in force and stray files."""
     found = ledger.rows("SELECT notes FROM run WHERE ended IS NOT NULL ORDER BY id DESC LIMIT 1")
     return tuple(load(ledger, found[0][0])) if found else ()
 
@@ -106,7 +106,7 @@ def _result(graded: Graded) -> tuple[object, ...]:
 
 
 def unsteady(ledger: Ledger) -> set[str]:
-    """Submissions with a verdict that a busy machine may have caused, and that was seen once only."""
+    """Return submissions with a verdict that a busy machine may have caused and that was seen only once."""
     question = (
         "SELECT who, judged.plain FROM graded JOIN judged ON judged.id = graded.judged "
         "WHERE judged.tries = 1 AND judged.outcome IN ('TIMEOUT', 'MEMORY')"
@@ -115,7 +115,7 @@ def unsteady(ledger: Ledger) -> set[str]:
 
 
 def _tasks(standings: Mapping[Place, CheckRow]) -> tuple[TaskReport, ...]:
-    """In the order in which pytest collects specs: by their paths."""
+    """Group standings by task in the order in which pytest collects specs: by path."""
     rows = sorted(standings.items(), key=lambda row: (row[0][0], f"{row[0][1]}.yaml", row[1].place))
     tasks = []
     for (lab, task), group in groupby(rows, key=lambda row: row[0][:2]):
@@ -134,13 +134,13 @@ def _tasks(standings: Mapping[Place, CheckRow]) -> tuple[TaskReport, ...]:
 
 
 def changes(ledger: Ledger, since: int) -> list[Change]:
-    """What changed in the run `since` and later ones, by submission and check."""
+    """Return what changed in the run `since` and later, by submission and check."""
     question = f"{_HISTORY} WHERE run >= ? ORDER BY who, lab, task, item, id"
     return [_change(ledger, row) for row in ledger.rows(question, since)]
 
 
 def held(ledger: Ledger) -> list[HeldCheck]:
-    """What waits to be decided, because it would lower a published result."""
+    """Return the results that are held back because they would lower a published one."""
     released: dict[str, Mapping[str, Published]] = {}
     found = []
     question = "SELECT who, lab, task, item, plain, why FROM held ORDER BY who, lab, task, item"
@@ -159,13 +159,13 @@ def held(ledger: Ledger) -> list[HeldCheck]:
 
 
 def unfinished_since(ledger: Ledger) -> int:
-    """The first run after the last finished one: what an interrupted run began, the next goes on with."""
+    """Return the first run after the last finished one, which later runs continue."""
     ((last,),) = ledger.rows("SELECT max(id) FROM run WHERE ended IS NOT NULL")
     return int(last or 0) + 1
 
 
 def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Files that few submissions have byte for byte in common: their names, and whose they are, the most first.
+    """Return files that a few submissions share byte for byte, with their owners, the most shared first.
 
     What more than a tenth of the class has (and more than three) was handed out; an empty file belongs to no student.
     """
@@ -184,18 +184,18 @@ def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return sorted(pairs, key=lambda row: (-len(row[0]), row))
 
 
-def asked(ledger: Ledger) -> dict[int, dict[str, Any]]:
-    """What each run was asked for, by the run's number, the newest first."""
+def run_requests(ledger: Ledger) -> dict[int, dict[str, Any]]:
+    """Return each run's request by the run's number, newest first."""
     return {run: load(ledger, plain) for run, plain in ledger.rows("SELECT id, asked FROM run ORDER BY id DESC")}
 
 
 def handed_in(ledger: Ledger) -> dict[str, int]:
-    """The submissions there are, and the run that first saw each as it is now."""
+    """Return each submission with the run that first saw it in its current state."""
     return dict(ledger.rows("SELECT who, run FROM submission"))
 
 
 def story(ledger: Ledger, who: str) -> list[Story]:
-    """The stories of all verdicts of a submission, in the report's order."""
+    """Return the stories of a submission's verdicts, in the report's order."""
     found = sorted(standing(ledger, who).items(), key=lambda row: (row[0][:2], row[1].place))
     return [
         Story(

@@ -47,7 +47,7 @@ class KeptVerdict:
 
     @property
     def unsteady(self) -> bool:
-        """Whether a busy machine may have caused it, and it was met once only."""
+        """Return whether a busy machine may have caused it and it occurred only once."""
         return self.tries == 1 and bool(self.plain["verdict"].get("unsteady"))
 
 
@@ -65,31 +65,31 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What a release published of a check: its points before decisions, and its row; None where no ledger had one."""
+    """A check as a release published it: points before decisions, and its row, None if no ledger had one."""
 
     earned: Fraction
     standing: CheckRow | None = None
 
 
 def now() -> str:
-    """The time for people; no order is ever taken from it."""
+    """Return the current time for display; nothing is ordered by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def seal(text: str) -> str:
-    """A digest by which damage is noticed."""
+def checksum(text: str) -> str:
+    """Return a digest by which damage is noticed."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
-    """What is remembered under each of some keys. A fault of labgrade's is not: it runs again."""
+    """Return the verdicts kept under these keys, without faults of labgrade's, which run again."""
     found: dict[str, KeptVerdict] = {}
-    for number, key, parts, tries, mark, plain, sealed in _where(
+    for number, key, parts, tries, mark, plain, sealed in _rows_with(
         ledger, "SELECT id, key, parts, tries, mark, plain, seal FROM judged WHERE key", keys, "ORDER BY id DESC"
     ):
         if key in found:  # the newest counts
             continue
-        if seal(plain) != sealed:
+        if checksum(plain) != sealed:
             raise ledger.damaged(number, "judged")
         judged = KeptVerdict(
             id=number, key=key, parts=load(ledger, parts), tries=tries, mark=mark, plain=load(ledger, plain)
@@ -99,8 +99,8 @@ def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
     return found
 
 
-def _where(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
-    """The rows of a question in which a column is one of many values."""
+def _rows_with(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query in which a column has one of many values."""
     for at in range(0, len(values), _MOST_VALUES):
         some = values[at : at + _MOST_VALUES]
         yield from ledger.rows(f"{question} IN ({','.join('?' * len(some))}) {order}", *some)
@@ -118,7 +118,7 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
 
 
 def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
-    """Write what judging came to; the number of its row."""
+    """Write a verdict and return the number of its row."""
     digests = {each for each in judged.parts.values() if each not in ledger.parts}  # most are those of the check before
     for digest in digests:
         ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
@@ -127,7 +127,17 @@ def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: 
     return ledger.write(
         "INSERT INTO judged (key, parts, run, at, outcome, tries, mark, plain, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(judged.key, dump(judged.parts), run, now(), judged.outcome, judged.tries, judged.mark, plain, seal(plain)),
+        *(
+            judged.key,
+            dump(judged.parts),
+            run,
+            now(),
+            judged.outcome,
+            judged.tries,
+            judged.mark,
+            plain,
+            checksum(plain),
+        ),
     )
 
 
@@ -148,7 +158,7 @@ _STANDING = "SELECT who, lab, task, item, place, title, points, judged, at, plai
 def _standings(ledger: Ledger, rows: Iterable[tuple[Any, ...]]) -> dict[Place, CheckRow]:
     standings = {}
     for who, lab, task, item, place, title, points, judged, at, plain, sealed in rows:
-        if seal(plain) != sealed:
+        if checksum(plain) != sealed:
             raise ledger.damaged((who, task, item), "graded")
         standings[lab, task, item] = CheckRow(
             place=place, title=title, points=points, judged=judged, at=at, plain=load(ledger, plain)
@@ -163,12 +173,12 @@ def write_standing(ledger: Ledger, who: str, place: Place, standing: CheckRow, r
         "INSERT OR REPLACE INTO graded (who, lab, task, item, place, title, points, judged, run, at, plain, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(who, *place, standing.place, standing.title, standing.points, standing.judged),
-        *(run, standing.at, plain, seal(plain)),
+        *(run, standing.at, plain, checksum(plain)),
     )
 
 
-def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
-    """Write how a check stood before, and why that changed. `after` is None where it is asked for no more."""
+def add_history(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
+    """Add a check's former state to the history, with why it changed. `after` is None if the check is gone."""
     ledger.write(
         "INSERT INTO history (who, lab, task, item, run, at, before_at, before, after, why) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -176,14 +186,14 @@ def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: An
     )
 
 
-def forget(ledger: Ledger, who: str, place: Place) -> None:
-    """Take a check out of the report."""
+def delete_check(ledger: Ledger, who: str, place: Place) -> None:
+    """Delete a check from the report."""
     ledger.write("DELETE FROM graded WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
     drop_held(ledger, who, place)
 
 
 def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int) -> None:
-    """Keep a verdict that is held back because the check's points are published."""
+    """Hold a verdict back because the check's points are published."""
     values = (who, *place, run, dump(plain), why)
     ledger.write(
         "INSERT OR REPLACE INTO held (who, lab, task, item, run, plain, why) VALUES (?, ?, ?, ?, ?, ?, ?)", *values
@@ -191,18 +201,18 @@ def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int)
 
 
 def drop_held(ledger: Ledger, who: str, place: Place) -> None:
-    """Delete what was held back for a check."""
+    """Delete a verdict that was held back."""
     ledger.write("DELETE FROM held WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
 
 
 def begin(ledger: Ledger, asked: Mapping[str, Any]) -> int:
-    """A new run; its number."""
+    """Add a run and return its number."""
     with ledger.transaction():
         return ledger.write("INSERT INTO run (began, asked, notes) VALUES (?, ?, '[]')", now(), dump(asked))
 
 
-def note(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
-    """Add to what a run was asked for."""
+def add_to_run(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
+    """Add to a run's request."""
     with ledger.transaction():
         ((asked,),) = ledger.rows("SELECT asked FROM run WHERE id = ?", run)
         ledger.write("UPDATE run SET asked = ? WHERE id = ?", dump({**load(ledger, asked), **more}), run)
@@ -229,7 +239,7 @@ def publish(ledger: Ledger, who: str) -> bytes:
 
 
 def published(ledger: Ledger, who: str) -> dict[str, Published]:
-    """What the last release of a submission published, by `lab/task/check`.
+    """Return what the last release of a submission published, by `lab/task/check`.
 
     Raises:
         LedgerError: it is damaged.

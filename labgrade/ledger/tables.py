@@ -88,12 +88,12 @@ ALL = _VERDICTS + _PEOPLE + _fixed("decisions", "releases") + MARKERS
 
 
 def packed(published: dict[str, Any]) -> bytes:
-    """What was published, as the database holds it."""
+    """Encode what was published for the database."""
     return zlib.compress(json.dumps(published, separators=(",", ":"), sort_keys=True).encode())
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
-    """What `packed` was called with.
+    """Decode what `packed` encoded.
 
     Raises:
         ValueError: it is damaged.

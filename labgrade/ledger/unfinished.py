@@ -27,10 +27,10 @@ _NOT_REACHED = without_value(
 )
 
 
-def expect(
+def plan_run(
     ledger: Ledger, run: int, names: Iterable[str], tasks: Iterable[Task], only: Collection[Place] | None = None
 ) -> None:
-    """Write what a run is to grade; `only`: not all checks of the tasks. What the run says at its end replaces it."""
+    """Note what a run is to grade, all checks of the tasks or `only` some. The run's end replaces the note."""
     wanted = [
         [task.lab, task.id, task.title, str(task.points), place, serialise.plain(_not_reached(item))]
         for task in tasks
@@ -47,7 +47,7 @@ def _not_reached(item: Item) -> Graded:
 
 
 def unfinished(ledger: Ledger) -> list[Any]:
-    """What each run was to grade that has not come to its end, and that no later one made up for."""
+    """Return what unfinished runs were to grade and no later run covered."""
     later: list[dict[str, Any]] = []
     found = []
     for ended, asked, notes in ledger.rows("SELECT ended, asked, notes FROM run ORDER BY id DESC"):
@@ -60,7 +60,7 @@ def unfinished(ledger: Ledger) -> list[Any]:
 
 
 def _makes_up_for(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
-    """Whether a run that ended asked for all that an earlier one did. `part`: of what pytest chose nobody knows."""
+    """Return whether a finished run covers an earlier one. `part`: pytest chose, so that nobody knows."""
     if later.get("again"):
         return True
     wider = all(not later[each] or (earlier[each] and set(earlier[each]) <= {*later[each]}) for each in _CHOICES)
@@ -72,7 +72,7 @@ _CHOICES = ("names", "tasks")
 
 
 def not_reached(runs: Iterable[Any]) -> dict[str, dict[Place, CheckRow]]:
-    """Of each submission the checks that such runs were to grade, as they stand until they are."""
+    """Return for each submission the checks that unfinished runs did not reach, as pending."""
     found: dict[str, dict[Place, CheckRow]] = {}
     for wanted in runs:
         rows = {
@@ -85,5 +85,5 @@ def not_reached(runs: Iterable[Any]) -> dict[str, dict[Place, CheckRow]]:
 
 
 def was_not_reached(graded: Graded) -> bool:
-    """Whether a check stands as it does because no run has come to it yet."""
+    """Return whether a check is pending because no run has reached it."""
     return graded.verdict.facts == _NOT_REACHED.facts

@@ -38,20 +38,20 @@ _with_placeholders = ByIdentity(with_placeholders, _CHECKS)  # one mark serves a
 
 
 def judged_with_marks(item: Item, grade: Callable[[Item], Graded]) -> MarkedVerdict:
-    """Judge an item; a corrected sentence in its spec is then no reason to judge it again."""
+    """Judge an item with marks for the spec's sentences, so that rewording the spec needs no new judgement."""
     check, mark = _with_placeholders(item.check)
     return MarkedVerdict(mark, serialise.plain(grade(replace(item, check=check))))
 
 
 def filled_in(item: Item, judged: MarkedVerdict) -> Graded:
-    """The verdict with the sentences of today's spec."""
+    """Fill the sentences of today's spec into a verdict."""
     found: Graded = serialise.from_plain(fill_in(judged.plain, item.check, judged.mark))
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A check that has its row in the ledger. `ran`: it was judged now; `remembered`: in an earlier run.
+    """A check with a row in the ledger. `ran`: judged now; `remembered`: judged in an earlier run.
 
     `graded` is all of it; other processes are not told that.
     """
@@ -89,7 +89,7 @@ class Rules:
     fresh: bool = False
 
     def holds(self, judged: KeptVerdict | None) -> bool:
-        """Whether what is remembered need not be judged again."""
+        """Return whether a remembered verdict need not be judged again."""
         return judged is not None and not (self.again and judged.unsteady)
 
     def recall(self, ledger: Ledger, keys: Mapping[str, str]) -> dict[str, KeptVerdict]:
@@ -105,7 +105,7 @@ class Rules:
 
 
 class SubmissionKeys:
-    """The keys under which verdicts on one submission are found again: in a ledger, and beside all ledgers."""
+    """The keys of a submission's verdicts: in a ledger, and in the memory that outlasts it."""
 
     def __init__(self, known: depends.VerdictParts, submission: Submission) -> None:
         self.known, self._submission = known, submission
@@ -114,23 +114,23 @@ class SubmissionKeys:
         self._digests: dict[Place, tuple[str, dict[str, str]]] = {}
 
     def parts(self, task: Task, item: Item) -> tuple[str, dict[str, str]]:
-        """All that an item's verdict depends on, and before it the key under which the verdict is found again."""
+        """Return a verdict's key, and all that the verdict depends on."""
         place = (task.lab, task.id, item.id)
         if place not in self._digests:
             found = {"submission": self.files, **self.known.of(task, item)}
-            if depends.runs(task, item):
+            if depends.runs_student_code(task, item):
                 self._imports = self._imports or self.known.keep(depends.imports(self._submission))
                 found["imports"] = self._imports
             self._digests[place] = depends.key_of(found), found
         return self._digests[place]
 
     def lasting(self, task: Task) -> dict[str, str]:
-        """The key in the memory of each item, by its key in the ledger."""
+        """Return each item's key in the memory, by its key in the ledger."""
         return {key: self.known.lasting(task, key) for key, _ in (self.parts(task, item) for item in items(task))}
 
 
 class MemoryBook:
-    """The book of one task where there is no ledger: it knows what the memory does, and has no rows."""
+    """The book of one task without a ledger: it asks the memory and writes no rows."""
 
     def __init__(self, memory: VerdictMemory, keys: SubmissionKeys, task: Task) -> None:
         self._memory, self._task, self._of = memory, task, keys
@@ -147,11 +147,11 @@ class MemoryBook:
         return filled_in(item, found)
 
     def enter(self, item: Item, graded: Graded, place: int) -> None:
-        """Nothing is entered anywhere."""
+        """Enter nothing: there is no ledger."""
 
 
 class SubmissionBook:
-    """The book of one submission: gives one for each of its tasks.
+    """The book of one submission, which opens a book for each task.
 
     Raises:
         LedgerError: from it and its tasks' books, where the ledger can't be read or written.
@@ -172,14 +172,14 @@ class SubmissionBook:
             self._take_out(place for place in self.standing if place[:2] not in rules.specs)
 
     def task(self, task: Task) -> TaskBook:
-        """The book of one task, without the checks that its spec no longer has."""
+        """Open the book of a task, after deleting checks that its spec no longer has."""
         known = {item.id for item in items(task)}
         own = (place for place in self.standing if place[:2] == (task.lab, task.id))
         self._take_out(place for place in own if place[2] not in known)
         return TaskBook(self, task)
 
     def remembered(self, task: Task) -> dict[str, MarkedVerdict | None]:
-        """What each item was judged to be; None where it has to be judged again."""
+        """Return each item's remembered verdict; None if it has to be judged again."""
         keys = {item.id: self.parts(task, item)[0] for item in items(task)}
         known = self.rules.recall(self.ledger, self.lasting(task))
         held = {key: MarkedVerdict(each.mark, each.plain) for key, each in known.items() if self.rules.holds(each)}
@@ -192,8 +192,8 @@ class SubmissionBook:
         with self.ledger.transaction():
             for place in gone:
                 said = "the spec asks for it no more"
-                rows.remember(self.ledger, self.who, place, self.standing[place], None, said, self.rules.run)
-                rows.forget(self.ledger, self.who, place)
+                rows.add_history(self.ledger, self.who, place, self.standing[place], None, said, self.rules.run)
+                rows.delete_check(self.ledger, self.who, place)
         for place in gone:
             del self.standing[place]
 
@@ -212,7 +212,7 @@ class SubmissionBook:
 
 
 class TaskBook:
-    """What `task.TaskGrading` asks before it judges, and tells what a check came to."""
+    """Answers `task.TaskGrading` before it judges, and records what a check came to."""
 
     def __init__(self, book: SubmissionBook, task: Task) -> None:
         self._book, self._task = book, task
@@ -291,23 +291,23 @@ class TaskBook:
             return
         if where in book.held:
             rows.drop_held(book.ledger, book.who, where)
-        if before is not None and not why_changed.same(before.plain, after.plain):
-            rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
+        if before is not None and not why_changed.says_the_same(before.plain, after.plain):
+            rows.add_history(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
         rows.write_standing(book.ledger, book.who, where, after, book.rules.run, text)
 
     def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger
         if before.judged == after.judged or not before.judged or not after.judged:
-            return why_changed.of_plain(before.plain, after.plain)
+            return why_changed.changed_wording(before.plain, after.plain)
         old, new = rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged)
-        changed = self._redrawn(old.get("spec", {}), item) or why_changed.words(old, new, item)
-        return changed or why_changed.of_plain(before.plain, after.plain)
+        changed = self._redrawn(old.get("spec", {}), item) or why_changed.difference(old, new, item)
+        return changed or why_changed.changed_wording(before.plain, after.plain)
 
     def _redrawn(self, old: Mapping[str, Any], item: Item) -> str:
-        """That another variant is drawn for the student than before, where that is what the spec's change is."""
+        """Say that the student's variant changed, where that is the spec's change."""
         for other in self._task.variants:
             same = next((each for each in items(other) if each.id == item.id), None)
-            if same is not None and other.variant != self._task.variant and depends.meaning(other, same) == old:
+            if same is not None and other.variant != self._task.variant and depends.spec_of_item(other, same) == old:
                 return (
                     f"another variant is drawn ({other.variant} before, {self._task.variant} now): 'course.key', or "
                     "who this is in the roster, changed"
@@ -316,6 +316,6 @@ class TaskBook:
 
 
 def _worth(plain: Any) -> Fraction:
-    """What a check earns; a waiting check is worth nothing to a student who saw it earn something."""
+    """Return what a check earns; a waiting check counts as nothing."""
     pending = Outcome(plain["verdict"]["outcome"]) in PENDING
     return Fraction(0) if pending else Fraction(plain["earned"])

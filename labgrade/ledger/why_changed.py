@@ -14,15 +14,15 @@ _MOST = 6
 _FAULT = "FAULT"
 
 
-def words(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
-    """The difference between two sets of parts; nothing where there is none. `item` tells the spec's lines."""
+def difference(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
+    """Describe the difference between two sets of parts, or "". `item` gives the spec's lines."""
     found = [said for name in {**before, **after} for said in _part(name, before.get(name), after.get(name), item)]
     more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
     return "; ".join(found[:_MOST]) + more
 
 
-def of_plain(before: Any, after: Any) -> str:
-    """Why a verdict changed although it depends on the same: its words changed."""
+def changed_wording(before: Any, after: Any) -> str:
+    """Say what changed in a verdict whose dependencies did not."""
     if before["points"] != after["points"]:
         return f"points: {_number(before['points'])} before, {_number(after['points'])} now"
     if before["verdict"]["outcome"] == _FAULT:
@@ -32,8 +32,8 @@ def of_plain(before: Any, after: Any) -> str:
     return "its wording changed"
 
 
-def same(before: Any, after: Any) -> bool:
-    """Whether two plain checks say the same. How long they took, and on which files they rest, is not what they say."""
+def says_the_same(before: Any, after: Any) -> bool:
+    """Return whether two plain checks say the same, apart from their duration and files."""
     told_of_neither = {"seconds": 0, "basis": ""}
     return {**before, **told_of_neither} == {**after, **told_of_neither}
 
@@ -48,7 +48,7 @@ def _part(name: str, before: Any, after: Any, item: Item | None) -> Iterator[str
     old, new = before or {}, after or {}
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if name == "spec":
-        yield from (_word(key, old.get(key), new.get(key), item) for key in changed)
+        yield from (_word_difference(key, old.get(key), new.get(key), item) for key in changed)
         return
     for key in changed:
         if name in ("libraries", "imports"):
@@ -62,10 +62,10 @@ def _version(version: str | None) -> str:
     return version or "not imported"
 
 
-def _word(key: str, before: Any, after: Any, item: Item | None) -> str:
-    """A word of the spec, with its line as it is today."""
+def _word_difference(key: str, before: Any, after: Any, item: Item | None) -> str:
+    """Describe a changed word of the spec, with its line today."""
     place = _line(key, item)
-    old, new = _shown(before), _shown(after)
+    old, new = _value_in_words(before), _value_in_words(after)
     values = f" from {old} to {new}" if len(old) + len(new) <= 2 * _LONGEST else ""
     return f"'{key}' in the spec{f' ({place})' if place else ''} changed{values}"
 
@@ -80,9 +80,9 @@ def _line(key: str, item: Item | None) -> str:
     return f"{mark.file}:{mark.line}" if mark is not None else ""
 
 
-def _shown(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"is", "value"}:
-        return _shown(value["value"])
+        return _value_in_words(value["value"])
     if isinstance(value, dict) and "quantity" in value:
         given = ", ".join(f"{key}={each}" for key, each in value.get("parameters", {}).items())
         return f"{value['quantity']}({given})" if given else str(value["quantity"])

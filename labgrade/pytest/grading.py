@@ -6,6 +6,7 @@ is the same worker that a class run has; its events say what each item came to.
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -153,10 +154,11 @@ class Grading:
             names = {item.job.who for item in session.items if isinstance(item, CheckItem)}
             places = {item.job.place for item in session.items if isinstance(item, CheckItem) and item.job.place}
             with Ledger(self.plan.request.results, write=True) as ledger:
-                unfinished.expect(ledger, self.plan.run, names, self.plan.tasks, places)
-                course_key.note(ledger, self.plan.run, self.plan.course, self.plan.tasks)
+                unfinished.plan_run(ledger, self.plan.run, names, self.plan.tasks, places)
+                course_key.note_key(ledger, self.plan.run, self.plan.course, self.plan.tasks)
         if not self._is_safe:
             self.grader.prepare(self.plan.tasks)
+        gc.freeze()  # none of that is garbage before the end, where pytest looks twice for some
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading, and beside the specs nothing."""
@@ -207,6 +209,7 @@ class Grading:
         else:
             output_of_worker["labgrade_written"] = self.grader.oracle.memory.written
             self.grader.stop()
+        gc.freeze()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """The report for the TA; as JSON too where asked for."""
@@ -233,7 +236,7 @@ class Grading:
         """The results folder's report of what this run was to grade, in the order in which submissions were named."""
         folder = self.plan.request.results
         graded = results.with_hidden_points(read.report_of(folder), results.secret_labs(self.plan.course.specs))
-        whole = handed_in_times.noted(graded, folder)
+        whole = handed_in_times.with_noted_moments(graded, folder)
         with Ledger(folder) as ledger:
             to_do = unfinished.not_reached(unfinished.unfinished(ledger))
         self._reported |= {(who, *place) for who, places in to_do.items() for place in places}

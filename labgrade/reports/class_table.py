@@ -27,7 +27,7 @@ _COLUMNS = {
 
 
 def render(report: Report, *, console: Console) -> None:
-    """Print what is short enough for a class: a line a student."""
+    """Print a line for each student."""
     page = Page(console)
     for note in report.notes:
         page.paragraph(note, indent=0, label="note: ")
@@ -36,7 +36,7 @@ def render(report: Report, *, console: Console) -> None:
 
 
 def show(page: Page, submissions: Sequence[SubmissionReport]) -> None:
-    """The table, and what is in the middle of it. Names come last, so that none is cut."""
+    """Print the table and the median. Names come last, so that none is cut."""
     totals = [final_totals(submission) for submission in submissions]
     heads, columns = _table(submissions)
     widths = [max(map(len, (head, *cells))) for head, cells in zip(heads, columns, strict=True)]
@@ -61,7 +61,7 @@ def show(page: Page, submissions: Sequence[SubmissionReport]) -> None:
 
 
 def _table(submissions: Sequence[SubmissionReport]) -> tuple[list[str], list[list[str]]]:
-    """Heads and columns of cells; late points where some were deducted, so that nobody wonders where they went."""
+    """Return heads and columns; a column of late points only where some were deducted."""
     totals = [final_totals(submission) for submission in submissions]
     spreads = [summary.spread(total.final, total.final_at_most) for total in totals]
     same = len({total.points for total in totals}) == 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Report, SubmissionReport
 
 _SAID = ("name", "comments")
-_SUMS = ("raw", "deducted", "final", "at most", "pending", "points")
+_SUMS = ("raw", "deducted", "final", "at most", "pending", "points possible")
 
 
 def render(report: Report) -> str:

@@ -58,7 +58,7 @@ class CheckFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class CommonFinding:
     """Something that several submissions have in common at one check: a hint that was given, or a rare wrong value."""
 
     place: Place
@@ -117,7 +117,7 @@ def discriminates_badly(each: CheckFigures) -> bool:
     return each.item_rest is not None and each.item_rest < -1 / math.sqrt(each.settled)
 
 
-def misconceptions(report: Report) -> Sequence[Shared]:
+def misconceptions(report: Report) -> Sequence[CommonFinding]:
     """Causes of wrong answers at one check, the most frequent first; of several at once, each for itself."""
     found: defaultdict[tuple[Place, str], dict[str, None]] = defaultdict(dict)
     for each in report.submissions:
@@ -125,18 +125,18 @@ def misconceptions(report: Report) -> Sequence[Shared]:
             lab, task, check = place
             for what in _causes(graded.verdict):
                 found[(lab, task, check.partition("[")[0]), what][each.name] = None
-    return _most_first(found, 1)
+    return _by_frequency(found, 1)
 
 
 def _causes(verdict: Verdict) -> tuple[str, ...]:
-    """The sentences on what makes an answer wrong: the slips that its function follows, or the hint."""
+    """Return what makes an answer wrong: the slips that its function follows, or else the hint."""
     if verdict.outcome not in (Outcome.PARTIAL, Outcome.INCORRECT):
         return ()
     seen = verdict.diagnosis
     return (*seen.says, *seen.elsewhere) if seen and seen.says else (verdict.hint,) if verdict.hint else ()
 
 
-def without_points(report: Report) -> Sequence[Shared]:
+def without_points(report: Report) -> Sequence[CommonFinding]:
     """Return settled submissions without a single point, by cause, the most frequent first.
 
     The cause is that nothing was handed in, or the reason that costs most points, such as a file that can't be read;
@@ -158,11 +158,11 @@ def without_points(report: Report) -> Sequence[Shared]:
         why = max(lost, key=lambda reason: lost[reason])
         place = next(place for place, graded in tried if _outcome_and_reason(graded) == why)
         found[place, f"{why} ({float(lost[why]):g} points)"].append(each.name)
-    return _most_first(found, 1)
+    return _by_frequency(found, 1)
 
 
 def _why_missing(absent: Sequence[Graded]) -> str:
-    """What lies where answers are looked for, such as a file of another name, by points; else the first reason.
+    """Return the likeliest reason for missing answers, such as a file of another name, weighted by points.
 
     Files that nobody looks for are in no report, so that it is said where to look.
     """
@@ -183,7 +183,7 @@ def _outcome_and_reason(graded: Graded) -> str:
     return f"{graded.verdict.outcome}: {graded.verdict.reason.partition(_LINE)[0]}"
 
 
-def cut_off(report: Report) -> Sequence[Shared]:
+def cut_off(report: Report) -> Sequence[CommonFinding]:
     """Checks that a limit of time, memory or output ended, by how, the most frequent first."""
     found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
     for each in report.submissions:
@@ -191,11 +191,11 @@ def cut_off(report: Report) -> Sequence[Shared]:
             if graded.verdict.outcome in _LIMITED:
                 names = found[(lab, task, check.partition("[")[0]), str(graded.verdict.outcome)]
                 names += [each.name] if each.name not in names[-1:] else []
-    return _most_first(found, 1)
+    return _by_frequency(found, 1)
 
 
 def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """Causes that were met in several tasks: what, in which tasks, with whom; those that reach the most first."""
+    """Return causes that occur in several tasks, with the tasks and students; the widest spread first."""
     places: defaultdict[str, dict[str, None]] = defaultdict(dict)
     names: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for each in misconceptions(report):
@@ -205,7 +205,7 @@ def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]
     return sorted(found, key=lambda row: -len(row[2]))
 
 
-def same_values(report: Report) -> Sequence[Shared]:
+def same_values(report: Report) -> Sequence[CommonFinding]:
     """Wrong values that few others have, handed in by two or more: no evidence of anything, but worth a look.
 
     A value that a misconception explains is none, nor one of fewer than four digits.
@@ -213,15 +213,15 @@ def same_values(report: Report) -> Sequence[Shared]:
     found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
     for each in report.submissions:
         for place, graded in _checks(each):
-            value = _telling(graded)
+            value = _unexplained_value(graded)
             if value:
                 found[place, value].append(each.name)
     most = max(_FEWEST_WITH_SAME, int(_RARE * len(report.submissions)))
-    return [shared for shared in _most_first(found, _FEWEST_WITH_SAME) if len(shared.names) <= most]
+    return [shared for shared in _by_frequency(found, _FEWEST_WITH_SAME) if len(shared.names) <= most]
 
 
-def _telling(graded: Graded) -> str:
-    """A wrong value that nothing explains, as text; else nothing."""
+def _unexplained_value(graded: Graded) -> str:
+    """Return a wrong value that nothing explains, as text; "" if it is explained."""
     verdict = graded.verdict
     if verdict.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL) or _causes(verdict):
         return ""
@@ -233,13 +233,13 @@ def _telling(graded: Graded) -> str:
     return f"{len(wrong):,} wrong cells: {'; '.join(wrong)}" if wrong and digits >= _TELLING_DIGITS else ""
 
 
-def _most_first(found: Mapping[tuple[Place, str], Iterable[str]], fewest: int) -> list[Shared]:
-    shared = [Shared(place=place, what=what, names=tuple(names)) for (place, what), names in found.items()]
+def _by_frequency(found: Mapping[tuple[Place, str], Iterable[str]], fewest: int) -> list[CommonFinding]:
+    shared = [CommonFinding(place=place, what=what, names=tuple(names)) for (place, what), names in found.items()]
     return sorted((each for each in shared if len(each.names) >= fewest), key=lambda each: -len(each.names))
 
 
 def _by_check(report: Report) -> dict[Place, dict[int, Graded]]:
-    """Each check with what came of it, by the place of the submission in the report."""
+    """Return the results of each check, by the submission's position in the report."""
     found: defaultdict[Place, dict[int, Graded]] = defaultdict(dict)
     for who, each in enumerate(report.submissions):
         for place, graded in _checks(each):

@@ -48,17 +48,17 @@ def _without_guesses(submission: SubmissionReport) -> SubmissionReport:
 
 
 def _output(submission: SubmissionReport) -> str:
-    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
+    """Return the text for the whole submission. It reveals nothing of hidden checks: no total, count or share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
     lines = [framed(remark, "left out: ", theirs=True) for remark in summary.left_out(shown)]
-    lines += [f"{each.lab}: {_taken(each)}{each.why}" for each in submission.deductions]
+    lines += [f"{each.lab}: {_deduction_label(each)}{each.why}" for each in submission.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
     return escaped("\n".join(lines))
 
 
-def _taken(deduction: Deduction) -> str:
-    """How many points a deduction takes.
+def _deduction_label(deduction: Deduction) -> str:
+    """Return the words before the reason of a deduction.
 
     Those of a share would tell what hidden checks are worth; those of visible ones alone are not what the score lost.
     """

@@ -67,13 +67,13 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
     if not rows:
         message = f"{name}: there is nothing in it"
         raise UsageError(message)
-    heads = [_plain(text[start:end]).strip() for start, end in rows[0]]
+    heads = [_unquoted(text[start:end]).strip() for start, end in rows[0]]
     place = _column(heads, column, name)
-    known = _known(text, rows[1:], heads, name)
+    known = _rows_by_name(text, rows[1:], heads, name)
     people = list(_students(report))
-    fitted = [_fitting(who, known) for who, *_ in people]
+    fitted = [_rows_of_student(who, known) for who, *_ in people]
     if not any(fitted):  # the file has none of our ids, so that a name can't stand for another id
-        fitted = [_fitting(called, known) if called else frozenset[int]() for _, called, *_ in people]
+        fitted = [_rows_of_student(called, known) if called else frozenset[int]() for _, called, *_ in people]
     students = [(who, points, waits, found) for (who, _, points, waits), found in zip(people, fitted, strict=True)]
     taken = Counter(row for *_, fitting in students for row in fitting)
     changes: dict[tuple[int, int], str] = {}
@@ -89,7 +89,7 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
         else:
             changes[cell] = points
     return Merged(
-        text=_written(text, changes).encode(encoding),
+        text=_with_cells(text, changes).encode(encoding),
         written=len(changes),
         unknown=tuple(found["unknown"]),
         ambiguous=tuple(found["ambiguous"]),
@@ -107,8 +107,8 @@ def _students(report: Report) -> Iterator[tuple[str, str, str, bool]]:
             yield who, called, csv.number(total.final), total.pending > 0
 
 
-def _fitting(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """The rows of a student: by what they are called, by the platform's number, by the name without it."""
+def _rows_of_student(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
+    """Find a student's rows by name, by the platform's number, or by the name without it."""
     number = _NUMBER.search(who)
     keys = [_folded(who)]
     if number:
@@ -116,10 +116,10 @@ def _fitting(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
     return next((known[key] for key in keys if key in known), frozenset())
 
 
-def _known(
+def _rows_by_name(
     text: str, rows: Sequence[Sequence[tuple[int, int]]], heads: Sequence[str], name: str
 ) -> dict[str, frozenset[int]]:
-    """Which rows each name, number or address stands for."""
+    """Index the rows by name, number and address."""
     folded = [_folded(head) for head in heads]
     wanted = [each for group in _IDS for each in group]
     columns = [tuple(map(folded.index, each.split("+"))) for each in wanted if set(each.split("+")) <= set(folded)]
@@ -129,7 +129,7 @@ def _known(
     found: defaultdict[str, set[int]] = defaultdict(set)
     for number, row in enumerate(rows):
         for places in columns:
-            cells = [_folded(_plain(text[slice(*row[place])])) for place in places if place < len(row)]
+            cells = [_folded(_unquoted(text[slice(*row[place])])) for place in places if place < len(row)]
             for key in _names(" ".join(cells), folded[places[0]]):
                 found[key].add(number)
     return {key: frozenset(places) for key, places in found.items()}
@@ -153,7 +153,7 @@ def _folded(text: str) -> str:
 
 
 def _column(heads: Sequence[str], wanted: str, name: str) -> int:
-    """The column by its name; Canvas writes a number behind it, `HW 2 (12345)`, which may be left out."""
+    """Find the column by name; the number that Canvas appends, `HW 2 (12345)`, may be left out."""
     bare = [re.sub(r" \(\d+\)$", "", head) for head in heads]
     places = [place for place, head in enumerate(heads) if head == wanted]
     places = places or [place for place, head in enumerate(bare) if head == wanted]
@@ -165,7 +165,7 @@ def _column(heads: Sequence[str], wanted: str, name: str) -> int:
 
 
 def _decoded(exported: bytes, name: str) -> tuple[str, str]:
-    """The text and the encoding that gives the same bytes again."""
+    """Decode the file; return the text and the encoding that reproduces its bytes."""
     for encoding in ("utf-8", "utf-16"):
         if encoding == "utf-16" and not exported.startswith((b"\xff\xfe", b"\xfe\xff")):
             continue
@@ -180,13 +180,13 @@ def _decoded(exported: bytes, name: str) -> tuple[str, str]:
 
 
 def _delimiter(text: str) -> str:
-    """Comma, semicolon or tab: whichever the heads are parted by."""
+    """Return the delimiter of the head row: comma, semicolon or tab."""
     line = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
     return max(",;\t", key=line.count)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[tuple[int, int]]]:
-    """Where the cells of each row stand in the text, with their quotes; empty lines are no rows (RFC 4180)."""
+    """Yield the spans of each row's cells in the text, quotes included; empty lines are no rows (RFC 4180)."""
     cell = re.compile(rf'(?: *"(?:[^"]|"")*"[^{delimiter}\r\n]*|[^{delimiter}\r\n]*)')
     at, row = (1 if text.startswith("\ufeff") else 0), list[tuple[int, int]]()
     while at <= len(text):
@@ -202,14 +202,14 @@ def _rows(text: str, delimiter: str) -> Iterator[list[tuple[int, int]]]:
         at = end + (2 if text[end : end + 2] == "\r\n" else 1)
 
 
-def _plain(cell: str) -> str:
+def _unquoted(cell: str) -> str:
     """A cell without its quotes."""
     bare = cell.strip()
     return bare[1:-1].replace('""', '"') if len(bare) > 1 and bare[0] == bare[-1] == '"' else cell
 
 
-def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
-    """The text with other cells; a cell that had quotes keeps them."""
+def _with_cells(text: str, changes: dict[tuple[int, int], str]) -> str:
+    """Replace cells in the text; a quoted cell stays quoted."""
     parts, at = [], 0
     for (start, end), points in sorted(changes.items()):
         quoted = text[start:end].strip().startswith('"')

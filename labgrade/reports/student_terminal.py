@@ -80,23 +80,23 @@ def _show(page: Page, submission: SubmissionReport, lines: int) -> None:
 
     def above(page: Page) -> None:
         terminal.heading(page, submission, total)
-        page.line(("do first: ", "dim"), (_first(submission, found, total), ""), hang=2)
+        page.line(("do first: ", "dim"), (_first_step(submission, found, total), ""), hang=2)
 
-    below = _height(page, lambda dry: _below(dry, submission, shortened=bool(found)))
+    below = _height(page, lambda dry: _print_rest(dry, submission, shortened=bool(found)))
     room = max(_LEAST, lines - below - _height(page, above))
     above(page)
     shortened = _wrong(page, found, room)
-    _below(page, submission, shortened=shortened)
+    _print_rest(page, submission, shortened=shortened)
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
     """Why checks are wrong, what costs most first, bonus checks last; and what labgrade failed at."""
     found: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
     for task in tasks:
-        for check in terminal.folded(task.checks):
+        for check in terminal.merged_cases(task.checks):
             if check.verdict.outcome not in _NOT_WRONG:
                 found[_key(task, check)].append((task, check))
-    order = [Cause(checks=tuple(sorted(each, key=_weight))) for each in _one_crash(found)]
+    order = [Cause(checks=tuple(sorted(each, key=_weight))) for each in _without_second_crash(found)]
     return sorted(order, key=lambda cause: (all(check.bonus for _, check in cause.checks), -cause.points))
 
 
@@ -114,8 +114,8 @@ def _key(task: TaskReport, check: Graded) -> tuple[str, ...]:
     return (task.lab, task.id, kind, "", check.id)
 
 
-def _one_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
-    """The causes, with a crash that a search came upon at that which showed it without one."""
+def _without_second_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
+    """Merge a crash that only a search found into the cause that showed without it."""
     crashes = [key for key in found if key[0] == Outcome.CRASHED]
     for key in crashes:
         first = found[key][0][1].verdict.reason
@@ -126,7 +126,7 @@ def _one_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
 
 
 def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
-    """What is wrong: in full as far as there is room, then in a line each; whether any was shortened."""
+    """Print what is wrong, in full while there is room, then a line each; return whether any was shortened."""
     shortened = False
     last = ""
     for number, cause in enumerate(found):
@@ -149,7 +149,7 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
 
 
 def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int, bool]:
-    """How to write a cause, in how many lines, and whether more than the names of checks is left out.
+    """Choose how to print a cause in the room that is left, and say whether anything but names is left out.
 
     Where lines are too many, its first check alone is shown in full; where they still are, without its program.
     """
@@ -182,7 +182,7 @@ def _cause(page: Page, cause: Cause, last: str, *, whole: bool) -> None:
 
 
 def _shared(page: Page, cause: Cause) -> None:
-    """One reason for several checks: it, and what depends on it."""
+    """Print one reason that several checks share, and the checks that depend on it."""
     check = cause.checks[0][1]
     page.blank()
     names = sorted(task.id for task in cause.tasks)
@@ -200,14 +200,14 @@ def _worth(points: Fraction) -> str:
 
 
 def _in_a_line(page: Page, cause: Cause) -> None:
-    """What is wrong, as much of it as a line holds."""
+    """Print a cause on a single line."""
     check = cause.checks[0][1]
     earned = sum((each.earned for _, each in cause.checks), Fraction(0))
     right = f"{summary.points(earned)} / {summary.points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
     kind = " (bonus)" if check.bonus else ""
     reason = summary.first_line(check.verdict)[0]
     gutter = "" if is_own(reason) else page.gutter
-    _clipped_line(page, terminal.mark(page, check), f"{_named(cause)}{kind}: {gutter}{reason}", right)
+    _clipped_line(page, terminal.mark(page, check), f"{_places_of(cause)}{kind}: {gutter}{reason}", right)
 
 
 def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> None:
@@ -220,8 +220,8 @@ def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> N
     )
 
 
-def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
-    """What is right, what is missing, what waits, and what it comes to."""
+def _print_rest(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
+    """Print what is right, what is missing, what waits, and the total."""
     began = [task for task in submission.tasks if missing_task(task) is None]
     right = [task for task in began if any(_is_right(check) for check in task.checks)]
     if right:
@@ -233,8 +233,8 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
         page.paragraph(note, indent=2, label="note: ")
     part = _missing(page, submission)
     page.rule()
-    terminal.left(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
-    terminal.left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    terminal.outcome_line(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
+    terminal.outcome_line(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
         page.say(f"{options}, says all of it", label="more: ", style="dim")
@@ -244,16 +244,16 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
     terminal.total_line(page, submission, final_totals(submission))
 
 
-def _first(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:
+def _first_step(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:
     """What to mend first, as it stands at the top; else what to hand in, else a bonus that is wrong."""
     cause = next((each for each in found if each.points and each.outcome is not Outcome.FAULT), None)
     if cause is not None:
-        return f"{_named(cause)}, worth {_points(cause.points, 'more ')}"
+        return f"{_places_of(cause)}, worth {_points(cause.points, 'more ')}"
     done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
     return terminal.first_step(submission) or done
 
 
-def _named(cause: Cause) -> str:
+def _places_of(cause: Cause) -> str:
     """The tasks in which a cause shows; the checks, where it is one task."""
     if len(cause.tasks) > 1:
         return ", ".join(each.id for each in cause.tasks)
@@ -269,20 +269,20 @@ def _is_right(check: Graded) -> bool:
 
 
 def _right(page: Page, task: TaskReport) -> None:
-    """What of a task is right: all of it, or the names."""
+    """Print what of a task is right: all of it, or the names of its checks."""
     good = [check for check in task.checks if _is_right(check)]
     missed = [check for check in task.checks if check.bonus and check.verdict.outcome is Outcome.MISSING]
     whole = len(good) + len(missed) == len(task.checks)
     got, worth = (totals(good).earned, totals(good).points)
-    names = "" if whole else f"  {', '.join(check.id for check in terminal.folded(good))}"
-    right = f"{summary.points(got)} / {summary.points(worth)}{_more([task])}"
+    names = "" if whole else f"  {', '.join(check.id for check in terminal.merged_cases(good))}"
+    right = f"{summary.points(got)} / {summary.points(worth)}{_not_shown_points([task])}"
     text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
     symbol, plain, style = LOOKS[Outcome.CORRECT]
     mark = (f"  {symbol if page.can_show(symbol) else plain} ", style)
     _clipped_line(page, mark, text, right)
 
 
-def _more(tasks: Sequence[TaskReport]) -> str:
+def _not_shown_points(tasks: Sequence[TaskReport]) -> str:
     """What cases are worth that are not shown, behind the points."""
     worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))
     return f"  +{summary.points(worth)}" if worth else ""
@@ -303,15 +303,15 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
         page.blank()
     symbol, _, style = LOOKS[Outcome.MISSING]
     for name, tasks in parts.items():
-        said, points = _missed(tasks)
+        said, points = _missing_in_words(tasks)
         whole = [task for task, _ in tasks if missing_task(task) is not None]
-        right = f"0 / {summary.points(points)}{_more(whole)}"
+        right = f"0 / {summary.points(points)}{_not_shown_points(whole)}"
         _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", right)
     return next(iter(parts), "")
 
 
-def _missed(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
-    """What is missing of a part of the lab, and what it is worth."""
+def _missing_in_words(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
+    """Say what is missing in a part of the lab, and what it is worth."""
     whole = [task for task, _ in tasks if missing_task(task) is not None]
     some = [f"{task.id} ({', '.join(each.id for each in missed)})" for task, missed in tasks if task not in whole]
     counted = f"nothing of {len(whole)} tasks" if len(whole) > 1 else "".join(task.title for task in whole)

@@ -75,10 +75,12 @@ def not_shown(submission: SubmissionReport) -> Sequence[tuple[str, str]]:
     Before release that is what they are worth, and afterwards what was earned there: `10.5 / 14`.
     """
     several = len({task.lab for task in submission.tasks}) > 1
-    return [(f"{each.lab}: {NOT_SHOWN}" if several else NOT_SHOWN, _of_hidden(each)) for each in submission.not_shown]
+    return [
+        (f"{each.lab}: {NOT_SHOWN}" if several else NOT_SHOWN, _hidden_in_words(each)) for each in submission.not_shown
+    ]
 
 
-def _of_hidden(each: NotShown) -> str:
+def _hidden_in_words(each: NotShown) -> str:
     if each.earned is None or each.at_most is None:
         return f"{points(each.points)} more"
     got = spread(each.earned, each.at_most)
@@ -122,7 +124,7 @@ def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
 
 def hint(verdict: Verdict) -> str:
     """What may help, in words for the student."""
-    seen = diagnosed(verdict.diagnosis) if verdict.diagnosis else ""
+    seen = diagnosis_in_words(verdict.diagnosis) if verdict.diagnosis else ""
     whole = " ".join(filter(None, (seen, verdict.hint)))  # what was seen ends as a sentence
     return "; ".join(filter(None, (whole, *verdict.suggestions)))
 
@@ -132,7 +134,7 @@ def cause(verdict: Verdict) -> str:
     return _numbered(verdict.diagnosis.says) if verdict.diagnosis and verdict.diagnosis.says else hint(verdict)
 
 
-def diagnosed(found: Diagnosis) -> str:
+def diagnosis_in_words(found: Diagnosis) -> str:
     """What a function does, on which evidence, and what to change, in words for the student."""
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
@@ -140,16 +142,16 @@ def diagnosed(found: Diagnosis) -> str:
         other = f" On other {found.on} it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
         seen = f"So on all {found.tried} {found.on} that were tried."
         if found.but:
-            seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
+            seen += f" On those with {_joined_words(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
         if found.spared:
-            seen += f" On those with {_listed(found.spared)} it is right all the same."
+            seen += f" On those with {_joined_words(found.spared)} it is right all the same."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong_on:
-        right = _few(found.right_on) if found.right_on else "none of these"
-        apart = _listed([*found.but, *found.spared])
+        right = _shortened_list(found.right_on) if found.right_on else "none of these"
+        apart = _joined_words([*found.but, *found.spared])
         told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
-        wrong = _few(found.wrong_on)
+        wrong = _shortened_list(found.wrong_on)
         small = "small networks" if found.on == "networks" else found.on
         return f"On {found.tried} {small}, your function is right for {right}; wrong for {wrong}.{told}"
     return ""
@@ -163,13 +165,13 @@ _COUNTS = {2: "Two", 3: "Three"}
 _FEW = 4  # kinds of networks that a student reads; the facts have all
 
 
-def _listed(words: Sequence[str]) -> str:
+def _joined_words(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def _few(words: Sequence[str]) -> str:
+def _shortened_list(words: Sequence[str]) -> str:
     """The first of many words, and how many are left; one more is as short as to say so."""
-    return _listed([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
+    return _joined_words([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
 
 
 def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict[str, str]:
@@ -180,14 +182,14 @@ def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict
     found = {name: text for name, text in verdict.facts.items() if name != OF_TOOL}
     if verdict.fits:
         found["fits several misconceptions"] = " / ".join(verdict.fits)
-    found |= {each.name: compared(each) for each in verdict.comparisons}
+    found |= {each.name: beside_expected(each) for each in verdict.comparisons}
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
     if seen and (kinds or slips):
         for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)):
-            if _few(words) != _listed(words):
-                found[name] = _listed(words)
+            if _shortened_list(words) != _joined_words(words):
+                found[name] = _joined_words(words)
         if slips and seen.fits:
             found["may be"] = " / ".join(seen.fits)
         if slips and seen.refuted:
@@ -201,7 +203,7 @@ def suggested(suggestion: Suggestion) -> str:
     return f"{suggestion.outcome}, {share} ({suggestion.kind}): {suggestion.why}"
 
 
-def compared(number: ComparedNumber) -> str:
+def beside_expected(number: ComparedNumber) -> str:
     """A number beside the expected one."""
     return f"got {number.got}; expected {number.expected}"
 
@@ -286,10 +288,10 @@ def steps(submission: SubmissionReport) -> Sequence[Step]:
         if nothing is not None and open_checks:
             found.append(_step(task, open_checks, "; ".join(nothing.hints), missing=True))
             continue
-        for (missing, says), same in itertools.groupby(sorted(open_checks, key=_said), key=_said):
+        for (missing, says), same in itertools.groupby(sorted(open_checks, key=_comment_or_hint), key=_comment_or_hint):
             found.append(_step(task, list(same), says, missing=missing))
         wrong = [check for check in task.checks if check.bonus and check.verdict.outcome not in _NO_STEP]
-        for (_, says), same in itertools.groupby(sorted(wrong, key=_said), key=_said):
+        for (_, says), same in itertools.groupby(sorted(wrong, key=_comment_or_hint), key=_comment_or_hint):
             found.append(replace(_step(task, list(same), says, missing=False), bonus=True))
     return sorted(found, key=lambda step: (step.bonus, step.missing, Fraction(0) if step.missing else -step.lost))
 
@@ -305,7 +307,7 @@ def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: boo
     return Step(task=task, checks=tuple(checks), points=points, says=says, missing=missing)
 
 
-def _said(check: Graded) -> tuple[bool, str]:
+def _comment_or_hint(check: Graded) -> tuple[bool, str]:
     """What a person wrote, or a hint; else of what is missing nothing, and what the verdict says."""
     verdict = check.verdict
     missing = verdict.outcome is Outcome.MISSING

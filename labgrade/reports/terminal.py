@@ -79,20 +79,20 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     for task in submission.tasks:
         nothing = None if alone else missing_task(task)
         if nothing is None:
-            _task(page, _said_once(task, said), told, staff=staff)
+            _task(page, _without_repeated_reasons(task, said), told, staff=staff)
         else:
             _missing_task(page, task, nothing, first=not short)
         short = nothing is not None
     page.blank()
     page.rule()
-    left(page, submission, Outcome.MISSING, "missing: ")
-    left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
-    left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
+    outcome_line(page, submission, Outcome.MISSING, "missing: ")
+    outcome_line(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    outcome_line(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
     total_line(page, submission, total)
 
 
 def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """What it comes to, with the points of checks that are not shown, after what late rules take."""
+    """Print the total, with points of checks that are not shown and late deductions."""
     for what, worth in summary.not_shown(submission):
         page.line((f"+ {what}", "dim"), right=(f"{worth} points", "dim"), hang=2)
     _deductions(page, submission, total)
@@ -100,7 +100,7 @@ def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
 
 
 def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """Whose report it is, what it comes to, and what was left out of the hand-in."""
+    """Print the submission's name, its points, and what was left out of it."""
     page.blank()
     page.line(
         ("submission ", "dim"),
@@ -123,7 +123,7 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """What was earned, and what late rules take of it."""
+    """Print the points earned and what late rules deduct."""
     if not submission.deductions:
         return
     page.line(("earned", ""), right=(f"{spread(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
@@ -140,20 +140,20 @@ def _task(page: Page, task: TaskReport, told: Told, *, staff: bool) -> None:
     page.blank()
     page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(spread(totals(task.checks)), "bold"), hang=4)
     said: set[str] = set()
-    for check in folded(task.checks):
-        check_lines(page, _one_cause(task, check, told), staff=staff, said=said)
+    for check in merged_cases(task.checks):
+        check_lines(page, _without_repeated_cause(task, check, told), staff=staff, said=said)
     if not staff:
         not_shown(page, task)
 
 
 def not_shown(page: Page, task: TaskReport) -> None:
-    """What of the task is graded and not shown, and what it is worth."""
+    """Print what the task's hidden checks are worth."""
     if task.not_shown:
         page.line((f"  + {NOT_SHOWN}", "dim"), right=(f"{summary.points(task.not_shown)} more", "dim"))
 
 
 def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: bool) -> None:
-    """A task of which nothing was handed in, and below it the next of that kind."""
+    """Print a task without any answer."""
     if first:
         page.blank()
     kinds = " (bonus)" if all(check.bonus for check in task.checks) else ""
@@ -166,7 +166,7 @@ def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: 
     )
 
 
-def _one_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
+def _without_repeated_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
     """Return the check without a cause that this report already gave, and without the program that shows it."""
     verdict, cause = check.verdict, hint(check.verdict)
     if not cause:
@@ -182,7 +182,7 @@ def _one_cause(task: TaskReport, check: Graded, told: Told) -> Graded:
     return replace(check, verdict=replace(verdict, hint=short, suggestions=(), diagnosis=None, lines=left))
 
 
-def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport:
+def _without_repeated_reasons(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport:
     """The task without reasons that an earlier check gave: one broken file is mentioned once, not once a check."""
     checks = []
     for check in task.checks:
@@ -198,7 +198,7 @@ def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport
     return replace(task, checks=tuple(checks))
 
 
-def folded(checks: Iterable[Graded]) -> Iterator[Graded]:
+def merged_cases(checks: Iterable[Graded]) -> Iterator[Graded]:
     """The checks; neighbouring cases of a check that say the same are on one line: `other-models[resnet18, vgg11]`."""
     for (name, *_), same in itertools.groupby(checks, _what_is_said):
         cases = list(same)
@@ -290,7 +290,7 @@ def _facts(page: Page, verdict: Verdict) -> None:
         name, _, of = key.partition(" ")
         if name in ORDINARY_FACTS and (not of or "(" in of):
             del found[key]
-            if verdict.outcome is not Outcome.CORRECT and not _is_told(name, fact, verdict):
+            if verdict.outcome is not Outcome.CORRECT and not _is_redundant(name, fact, verdict):
                 ordinary.setdefault(of, []).append(f"{name} {fact}")
     for of, parts in ordinary.items():
         said = "; ".join(parts)
@@ -300,19 +300,19 @@ def _facts(page: Page, verdict: Verdict) -> None:
         page.paragraph(said, indent=BODY, label=label, style="dim")
 
 
-def _is_told(name: str, fact: str, verdict: Verdict) -> bool:
-    """Whether a fact is no news: what the reason says, what follows from it, or that nothing else is allowed."""
+def _is_redundant(name: str, fact: str, verdict: Verdict) -> bool:
+    """Return whether a fact repeats the reason, follows from it, or allows 0."""
     if name in ("expected", "off"):
         return "; expected: " in verdict.reason
     return (name == "got" and f"got {fact}" in verdict.reason) or (name == "allowed" and fact == "0")
 
 
-def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
-    """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
+def outcome_line(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
+    """Print one line with all checks of an outcome; a missing bonus is left out."""
     tasks = []
     for task in submission.tasks:
-        left = [check for check in task.checks if check.verdict.outcome is outcome]
-        names = [check.id for check in folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
+        ended = [check for check in task.checks if check.verdict.outcome is outcome]
+        names = [check.id for check in merged_cases(ended) if not (check.bonus and outcome is Outcome.MISSING)]
         whole = outcome is Outcome.MISSING and missing_task(task) is not None
         if names:
             tasks.append(task.id if whole else f"{task.id} ({', '.join(names)})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.points import earned
 from labgrade.core.results import Decision
 from labgrade.judging.by_hand import is_of_text
-from labgrade.judging.needs import AGAIN, named, resolve
+from labgrade.judging.needs import AGAIN, quoted_names, resolve
 from labgrade.reports.summary import full_reason, hint
 from labgrade.review.decisions import Place, in_words, points
 from labgrade.verdict import PENDING, Outcome, Verdict, without_value
@@ -26,7 +26,7 @@ NEXT = "next"  # the fact that says what a check waits for that no person marks
 RUN = "labgrade grade"  # what it waits for where the next run judges it; a person's look at what it needs otherwise
 
 
-def decided(report: Report, decisions: Decisions) -> Report:
+def with_decisions(report: Report, decisions: Decisions) -> Report:
     """The report in which each decision in force is the check's verdict, with the machine's beside it.
 
     A decision about something that changed since holds no longer: the check waits for a person again, and staff see
@@ -47,7 +47,7 @@ def credits_of(decisions: Decisions, submission: str, lab: str, task: str) -> Ca
 
 
 def why_outdated(ruling: Ruling, graded: Graded) -> str:
-    """Return why a decision no longer holds; "" while it does."""
+    """Return why a decision no longer holds, or "" while it does."""
     if ruling.worth != graded.points:
         return f"the check was worth {points(ruling.worth)} then, and is worth {points(graded.points)} now"
     lines = [(line.worth, line.what) for line in ruling.lines]
@@ -85,7 +85,7 @@ class _DecidedTask:
     def report(self) -> TaskReport:
         # What a run found open stays open: what it needed is of no account any more.
         checks = {name: () if _is_open(check) else check.needs for name, check in self._machine.items()}
-        verdicts = {name: own for name, check in self._machine.items() if (own := _own_verdict(check)) is not None}
+        verdicts = {name: own for name, check in self._machine.items() if (own := _machine_verdict(check)) is not None}
         given = {name: ruling.credit for name, ruling in self._rulings.items() if name not in self._stale}
         gates = resolve(checks, verdicts, {**given, **dict.fromkeys(self._stale, AGAIN)})
         # A run goes by labgrade's own verdict of a check whose decision holds no longer, and may skip once more.
@@ -101,15 +101,17 @@ class _DecidedTask:
         if ruling is None:
             return by_needs
         machine = machine if NEXT in by_needs.verdict.facts else by_needs
-        return _decide_again(machine, ruling, self._stale[name]) if name in self._stale else _with(machine, ruling)
+        return (
+            _decide_again(machine, ruling, self._stale[name]) if name in self._stale else _with_ruling(machine, ruling)
+        )
 
 
 def _is_open(graded: Graded) -> bool:
     return graded.once_met is None and not (graded.verdict.outcome is Outcome.SKIPPED and graded.needs)
 
 
-def _own_verdict(graded: Graded) -> Verdict | None:
-    """What labgrade found, whatever the check needs; None where it was skipped."""
+def _machine_verdict(graded: Graded) -> Verdict | None:
+    """Return labgrade's own verdict, needs aside; None if the check was skipped."""
     return graded.verdict if _is_open(graded) else graded.once_met
 
 
@@ -123,12 +125,12 @@ def _after_needs(graded: Graded, gate: NeedsGate, of_next_run: NeedsGate) -> Gra
     if own is not None:
         return replace(_now(graded, first or own), once_met=own if first is not None else None)
     if first is None:
-        again = f"was skipped, and what was decided about {named(graded.needs)} changed since"
+        again = f"was skipped, and what was decided about {quoted_names(graded.needs)} changed since"
         first = without_value(Outcome.MANUAL, f"{again}: it is graded by the next run")
     return _now(graded, replace(first, facts={NEXT: "labgrade mark" if of_next_run.failed else RUN}))
 
 
-def _with(machine: Graded, ruling: Ruling) -> Graded:
+def _with_ruling(machine: Graded, ruling: Ruling) -> Graded:
     return replace(
         machine,
         earned=earned(machine.points, ruling.credit),
@@ -141,11 +143,13 @@ def _with(machine: Graded, ruling: Ruling) -> Graded:
 def _verdict(machine: Verdict, ruling: Ruling) -> Verdict:
     outcome = Outcome.CORRECT if ruling.credit == 1 else Outcome.PARTIAL if ruling.credit else Outcome.INCORRECT
     helps = hint(machine) if ruling.credit < 1 and machine.outcome not in PENDING else ""
-    return Verdict(outcome=outcome, credit=ruling.credit, reason=words(ruling), hint=helps, agrees=ruling.credit == 1)
+    return Verdict(
+        outcome=outcome, credit=ruling.credit, reason=decision_text(ruling), hint=helps, agrees=ruling.credit == 1
+    )
 
 
-def words(ruling: Ruling) -> str:
-    """What the student reads of a decision."""
+def decision_text(ruling: Ruling) -> str:
+    """Return the text of a decision for the student."""
     lines = [f"{points(line.points)} of {points(line.worth)} for {line.what}" for line in ruling.lines]
     given = "; ".join(lines) or f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
     return f"a person gave {given}" + (f": {ruling.reason}" if ruling.reason else "")

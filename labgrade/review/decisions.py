@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricLine:
-    """What was given for one line of a rubric."""
+    """The points given for one line of a rubric."""
 
     what: str
     worth: Fraction
@@ -76,11 +76,11 @@ class Decisions:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """What anything was decided about, also where it was taken back since."""
+        """Return every check that was ever decided about, even if that was taken back."""
         return tuple(sorted(self._histories))
 
     def anything_about(self, submission: str) -> bool:
-        """Whether there is a row about any of its checks, also where it was taken back since."""
+        """Return whether any of a submission's checks was ever decided about."""
         return submission in self._submissions
 
     def history(self, place: Place) -> tuple[Ruling, ...]:
@@ -88,15 +88,15 @@ class Decisions:
         return tuple(self._histories.get(place, ()))
 
     def in_force(self, place: Place) -> Ruling | None:
-        """The decision that holds: the last decision that was not taken back."""
+        """Return the decision in force: the last one that was not taken back."""
         return _in_force(self._histories.get(place, ()))
 
     def with_rows(self, rulings: Iterable[Ruling]) -> Decisions:
-        """These and the rows that came after them."""
+        """Return these decisions with later rows added."""
         return Decisions((*(row for rows in self._histories.values() for row in rows), *rulings))
 
     def last(self, place: Place) -> int:
-        """The number of the last row about a check; 0 where there is none."""
+        """Return the number of the last row about a check, or 0."""
         return max((ruling.number for ruling in self._histories.get(place, ())), default=0)
 
 
@@ -119,7 +119,7 @@ def read(results: Path) -> Decisions:
 
 
 def since(results: Path, number: int) -> tuple[Ruling, ...]:
-    """The rows that were added behind a number, oldest first.
+    """Return the rows added after a number, oldest first.
 
     Raises:
         UsageError: they can't be read.

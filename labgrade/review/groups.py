@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.did_you_mean import did_you_mean
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.late import lateness
 from labgrade.review.roster import folded
 from labgrade.submissions.handed_in_at import A_WHILE
-from labgrade.submissions.names import bare, unpacked
+from labgrade.submissions.names import owner_of_archive, without_number
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -38,19 +38,21 @@ class Owners:
         self._roster = roster
         self._indexes: tuple[dict[str, list[Student]], ...] = ({}, {}, {})
         for student in roster.students:
-            for index, keys in zip(self._indexes, (_called(student), _known_as(student), _named(student)), strict=True):
+            for index, keys in zip(
+                self._indexes, (_roster_name(student), _known_as(student), _name_forms(student)), strict=True
+            ):
                 for key in keys - {""}:
                     index.setdefault(key, []).append(student)
 
     def of(self, submission: str) -> tuple[Student, ...]:
-        """All of the group whose it is; nobody where the name fits none, or more than one."""
+        """Return the owners of a submission: all of its group; nobody if the name is unknown or ambiguous."""
         found = self.named(submission)
         return self._roster.members(found[0]) if found else ()
 
     def named(self, submission: str) -> tuple[Student, ...]:
-        """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
-        submission = unpacked(submission)
-        names = {unicodedata.normalize("NFC", each) for each in (submission, bare(submission))}
+        """Return whom the name itself means: one student, or the whole group for the group's name."""
+        submission = owner_of_archive(submission)
+        names = {unicodedata.normalize("NFC", each) for each in (submission, without_number(submission))}
         plain = {folded(name) for name in names}
         number = _NUMBER.search(submission)
         wanted = (plain, plain | {number[1]} if number else plain, plain | {_squashed(name) for name in names})
@@ -63,9 +65,9 @@ class Owners:
 
 
 def drawn_as(roster: Roster, name: str) -> str:
-    """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
+    """Return the name that a variant is drawn by: the owner's group, else the owner's id, else the name itself."""
     found = Owners(roster).of(name) if roster.students else ()
-    return folded(found[0].group or found[0].id) if found else folded(bare(unpacked(name)))
+    return folded(found[0].group or found[0].id) if found else folded(without_number(owner_of_archive(name)))
 
 
 def unknown_name_warning(roster: Roster, name: str) -> str:
@@ -76,7 +78,7 @@ def unknown_name_warning(roster: Roster, name: str) -> str:
     return f"warning: '{name}' is nobody of the roster{did_you_mean(name, known)}"
 
 
-def _called(student: Student) -> set[str]:
+def _roster_name(student: Student) -> set[str]:
     return {folded(student.submission)}
 
 
@@ -84,8 +86,8 @@ def _known_as(student: Student) -> set[str]:
     return {folded(each) for each in (student.id, student.group, student.email, student.email.partition("@")[0])}
 
 
-def _named(student: Student) -> set[str]:
-    """The name as it is written, and as Canvas writes it: `leeanna` for Anna Lee, family name first."""
+def _name_forms(student: Student) -> set[str]:
+    """Return a student's name as written, and as Canvas writes it: `leeanna` for Anna Lee."""
     words = student.name.replace(",", " ").split()
     turned = {"".join(words[place:] + words[:place]) for place in range(len(words))}
     return {folded(student.name)} | {_squashed(each) for each in turned}
@@ -118,7 +120,7 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
         called = tuple(student.name for student in owners[each.name])
         by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids, called=called))
     counted = tuple(
-        _counted(_told(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
+        _choose_hand_in(_with_roster_moments(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
         if owners[own[0].name]
         else own[0]
         for own in by_owner.values()
@@ -128,14 +130,16 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
 
 
 def _passed_over(counted: tuple[SubmissionReport, ...]) -> list[str]:
-    """Which hand-ins do not count, and why: staff read it first."""
+    """Return which hand-ins do not count, with the reason for staff."""
     said = [why for each in counted for _, why in each.others]
     more = [f"and {len(said) - _MOST_SAID:,} more hand-ins do not count"] if len(said) > _MOST_SAID else []
     return [f"does not count: {why}" for why in said[:_MOST_SAID]] + more
 
 
-def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners) -> list[SubmissionReport]:
-    """All hand-ins of a group, with the moments that the roster knows better.
+def _with_roster_moments(
+    own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners
+) -> list[SubmissionReport]:
+    """Return a group's hand-ins with the moments that the roster states.
 
     A moment is that of the hand-in which its student is found by; it is that of any member's where there is only one.
     """
@@ -147,15 +151,15 @@ def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owner
 
 
 def _moments(students: Iterable[Student]) -> list[datetime]:
-    return [at for each in students if (at := each.handed_in) is not None and not _to_come(each)]
+    return [at for each in students if (at := each.handed_in) is not None and not _is_in_future(each)]
 
 
-def _to_come(student: Student) -> bool:
-    """Whether the roster has a moment that nobody believes, as of any other witness."""
+def _is_in_future(student: Student) -> bool:
+    """Return whether the roster's moment lies in the future, so that it is not believed."""
     return student.handed_in is not None and student.handed_in > datetime.now(UTC) + A_WHILE
 
 
-def _counted(
+def _choose_hand_in(
     own: list[SubmissionReport], owners: tuple[Student, ...], deadlines: Mapping[str, Deadline]
 ) -> SubmissionReport:
     if len(own) == 1:
@@ -173,15 +177,15 @@ def _counted(
     first, *rest = sorted(full, key=order)
     who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
     why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
-    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts"
+    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_moment_of(first)}) counts"
     passed = [each for each in own if each not in full]
     most = max(map(_answers, own))
     others = (
-        *((each.name, f"'{each.name}' ({_when(each)}), {because}, {why}") for each in rest),
+        *((each.name, f"'{each.name}' ({_moment_of(each)}), {because}, {why}") for each in rest),
         *(
             (
                 each.name,
-                f"'{each.name}' ({_when(each)}), {because}: this one has {_answers(each)} of its {most} answers"
+                f"'{each.name}' ({_moment_of(each)}), {because}: this one has {_answers(each)} of its {most} answers"
                 + (f"; left out of it: {each.remarks[0]}" if each.remarks else ""),
             )
             for each in passed
@@ -191,7 +195,7 @@ def _counted(
 
 
 def _answers(each: SubmissionReport) -> int:
-    """How many checks found an answer, whatever it is worth."""
+    """Count the checks that found an answer, right or wrong."""
     return sum(check.verdict.outcome not in _NO_ANSWER for task in each.tasks for check in task.checks)
 
 
@@ -200,7 +204,7 @@ def _is_stub(each: SubmissionReport, own: list[SubmissionReport]) -> bool:
     return _HALF * _answers(each) < max(map(_answers, own))
 
 
-def _when(each: SubmissionReport) -> str:
+def _moment_of(each: SubmissionReport) -> str:
     return each.handed_in or "nobody knows when"
 
 
@@ -209,10 +213,12 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     there = {student.id for found in owners.values() for student in found}
     absent = [student.id for student in roster.students if student.id not in there]
     notes = []
-    if wrong := [student.id for student in roster.students if _to_come(student)]:
-        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {named(wrong)}")
+    if wrong := [student.id for student in roster.students if _is_in_future(student)]:
+        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {listed_names(wrong)}")
     if strangers:
-        notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
+        notes.append(
+            f"the roster does not say whose these are; name them under 'submission': {listed_names(strangers)}"
+        )
     if absent:
-        notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {named(absent)}")
+        notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {listed_names(absent)}")
     return notes

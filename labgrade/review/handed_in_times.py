@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILE = "handed_in.json"
 
 
-def note(
+def note_moments(
     results: Path, source: Path, names: Iterable[str], deadlines: Mapping[str, Deadline], *, opening: Opening
 ) -> None:
     """Find out when submissions were handed in (`handed_in_at`), and keep it in the folder of results.
@@ -48,8 +48,8 @@ def note(
         raise UsageError(message) from error
 
 
-def noted(report: Report, results: Path) -> Report:
-    """The report with the moments that were noted of its submissions.
+def with_noted_moments(report: Report, results: Path) -> Report:
+    """Add the noted moments to a report's submissions.
 
     Raises:
         UsageError: what was noted can't be read.

@@ -10,7 +10,7 @@ from labgrade.reports import summary
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions
 from labgrade.review.decisions import in_words, points
-from labgrade.review.marking import FULL, NONE, NoPointsError, accepted, given, mark, suggested
+from labgrade.review.marking import FULL, NONE, NoPointsError, accept_suggestion, mark, parse_share, with_suggestion
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Desk:
         self._seen: dict[Place, int] = {}  # the last row about each check that this person knows of
 
     def work(self, waiting: Sequence[ToDecide], of: int = 0) -> int:
-        """Go through what waits; how many were marked and stayed so. `of`: how many wait in all, if these are some."""
+        """Ask about each waiting check; return how many were marked. `of`: how many wait in all, if these are some."""
         of = of or len(waiting)
         now = decisions.read(self._results)
         self._seen = {each.place: now.last(each.place) for each in waiting}
@@ -103,7 +103,7 @@ class Desk:
         if each.graded.verdict.outcome is not Outcome.MANUAL or not text or len(each.rubric) == 1:
             page.paragraph(summary.full_reason(each.graded.verdict), indent=2, style="dim")
         for beside in each.graded.verdict.comparisons:
-            page.paragraph(summary.compared(beside), indent=2, label=f"{beside.name}: ", style="dim")
+            page.paragraph(summary.beside_expected(beside), indent=2, label=f"{beside.name}: ", style="dim")
         page.rule()
         if each.earlier:
             page.paragraph(each.earlier, indent=0, label="before: ", style="yellow")
@@ -115,7 +115,7 @@ class Desk:
         page.line((_HELP, "dim"))
 
     def _text(self, text: str) -> None:
-        """All of it, however long a line is, and nothing that acts on the terminal."""
+        """Print a text in full, with nothing that could act on the terminal."""
         for line in text.splitlines():
             slices = (line[start : start + _SLICE] for start in range(0, max(len(line), 1), _SLICE))
             seen = Text("".join(map(self._page.visible, slices)))
@@ -133,13 +133,15 @@ class Desk:
         self._page.line((f"kept: {points(ruling.credit * ruling.worth)} of {points(ruling.worth)}", "green"))
 
     def _accept(self, waiting: Sequence[ToDecide], place: int, key: str, kept: Sequence[int]) -> list[int]:
-        """Take a suggestion as it is, or those of all that are left of its check or of its kind; which they were."""
+        """Accept a suggestion, or all remaining ones of its check or kind; return which were accepted."""
         each = waiting[place]
         suggestion = each.graded.verdict.suggestion
         what = {TAKE_KIND: suggestion.kind if suggestion else "", TAKE_CHECK: f"{each.place.task} {each.place.check}"}
-        chosen = [each] if key == TAKE else [each, *suggested(waiting[place:], what[key])]
+        chosen = [each] if key == TAKE else [each, *with_suggestion(waiting[place:], what[key])]
         taken = [number for number in range(place, len(waiting)) if waiting[number] in chosen and number not in kept]
-        decisions.add(self._results, [(accepted(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken])
+        decisions.add(
+            self._results, [(accept_suggestion(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken]
+        )
         for at in taken:
             self._learn(waiting[at].place)
         self._page.line((f"accepted: {len(taken):,}", "green"))
@@ -151,7 +153,7 @@ class Desk:
             if typed.strip().lower() in keys:
                 raise _LeftError(typed.strip().lower())
             try:
-                return given(typed, worth)
+                return parse_share(typed, worth)
             except NoPointsError as error:
                 self._page.line((str(error), "yellow"))
 
@@ -163,7 +165,7 @@ class Desk:
             raise _LeftError(STOP) from None
 
     def _back(self, waiting: Sequence[ToDecide], kept: list[int], place: int) -> int:
-        """Take back the last mark; where to go on."""
+        """Take back the last mark; return where to go on."""
         if not kept:
             self._page.line(("nothing was marked before this one", "yellow"))
             return place
@@ -177,7 +179,7 @@ class Desk:
         self._seen[place] = decisions.read(self._results).last(place)
 
     def _decided_meanwhile(self, each: ToDecide) -> bool:
-        """Whether somebody else decided about it since the queue was made; their word is shown and stays."""
+        """Return whether somebody else decided meanwhile; their decision is shown and stays."""
         now = decisions.read(self._results)
         ruling = now.in_force(each.place)
         if now.last(each.place) == self._seen[each.place] or ruling is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import deducted, of_lab
 from labgrade.core.results import Deduction
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.decisions import points
 from labgrade.spec import lab as late_rules
 from labgrade.submissions import handed_in_at
@@ -46,12 +46,12 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
     submissions = tuple(_submission(each, deadlines, roster) for each in report.submissions)
     unknown = [each.name for each in submissions if not each.handed_in and _deadlines_with_rules(each, deadlines)]
     unsure = [each.name for each in submissions if each.deductions and each.handed_in_by == handed_in_at.UNSURE]
-    notes = [f"{said}{named(names)}" for said, names in ((_NOBODY_KNOWS, unknown), (_UNSURE, unsure)) if names]
+    notes = [f"{said}{listed_names(names)}" for said, names in ((_NOBODY_KNOWS, unknown), (_UNSURE, unsure)) if names]
     return replace(report, submissions=submissions, notes=(*report.notes, *notes))
 
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
-    """Return how late a hand-in of these students is that came at a moment."""
+    """Return how late a hand-in at a moment is for these students."""
     due = due_for(deadline, owners)
     grace = deadline.rule.grace if deadline.rule is not None else timedelta(0)
     days = late_rules.days_late(due, handed_in, grace)
@@ -59,7 +59,7 @@ def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student])
 
 
 def due_for(deadline: Deadline, owners: Iterable[Student]) -> datetime:
-    """When the lab is due for these students: a group has the longest extension of its members."""
+    """Return when the lab is due for these students: a group has its members' longest extension."""
     dues = [late_rules.extended(deadline.due, each.extension(deadline.lab)) for each in owners] or [deadline.due]
     return max(dues, key=lambda each: each.astimezone(UTC))
 
@@ -96,7 +96,7 @@ def _deduction(
     whole = Deduction(
         lab=deadline.lab,
         points=Fraction(0),
-        why=_why(deadline, late, handed_in, of_earned=of_earned) + source,
+        why=_deduction_reason(deadline, late, handed_in, of_earned=of_earned) + source,
         share=late.share,
         of_earned=of_earned,
     )
@@ -104,11 +104,11 @@ def _deduction(
     return replace(whole, points=deducted(whole, raw, raw.earned))
 
 
-def _why(deadline: Deadline, late: Lateness, handed_in: datetime, *, of_earned: bool) -> str:
+def _deduction_reason(deadline: Deadline, late: Lateness, handed_in: datetime, *, of_earned: bool) -> str:
     days = f"{late.days:,} day{'s' if late.days > 1 else ''} begun"
-    due = f"due {_shown(late.due)}" + (", an extension" if late.extended else "")
+    due = f"due {_moment_in_words(late.due)}" + (", an extension" if late.extended else "")
     zone = late.due.tzinfo
-    when = f"handed in {_shown(handed_in.astimezone(zone))} ({due}): {days}"
+    when = f"handed in {_moment_in_words(handed_in.astimezone(zone))} ({due}): {days}"
     rule = deadline.rule
     if rule is None:
         return f"{when}; this lab deducts nothing"
@@ -119,5 +119,5 @@ def _why(deadline: Deadline, late: Lateness, handed_in: datetime, *, of_earned: 
     return f"{when}, which costs {taken}"
 
 
-def _shown(moment: datetime) -> str:
+def _moment_in_words(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} {moment.isoformat()[-6:]}" if moment.tzinfo else f"{moment}"

@@ -30,7 +30,7 @@ _PLACE = 'submission = ? AND lab = ? AND task = ? AND "check" = ?'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondMark:
-    """What another person gave for what had been decided: `decision` is the number of that row."""
+    """Another person's mark of an answer that was decided in row `decision`."""
 
     place: Place
     decision: int
@@ -61,7 +61,7 @@ _HOLDER = f"SELECT by FROM lease WHERE {_PLACE}"  # noqa: S608 - labgrade's own 
 
 
 def held_by_others(results: Path, by: str) -> frozenset[Place]:
-    """What other people look at.
+    """Return what other people are looking at.
 
     Raises:
         UsageError: it can't be read.
@@ -75,12 +75,12 @@ def held_by_others(results: Path, by: str) -> frozenset[Place]:
 
 
 def sampled(place: Place) -> bool:
-    """Whether an answer belongs to the tenth that is marked twice: the same for everybody, and chosen by no person."""
+    """Return whether an answer is in the tenth that is marked twice, the same for everybody."""
     return int.from_bytes(hashlib.sha256("\0".join(_values(place)).encode()).digest()[:8]) % _ONE_IN == 0
 
 
 def add_second(results: Path, ruling: Ruling, decision: int) -> bool:
-    """Keep a second mark of what a decision gave; whether it is the first such one, as others are not kept.
+    """Keep the first second mark of a decision; return whether it was kept.
 
     Raises:
         UsageError: nothing could be written.
@@ -122,7 +122,7 @@ def seconds(results: Path) -> tuple[SecondMark, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondMarking:
-    """How far a question's sample is. `open`: what this person can mark a second time; `differ`: with both marks."""
+    """The state of a question's sample. `open`: what this person can mark again; `differ`: where two marks differ."""
 
     open: tuple[Place, ...]
     done: int
@@ -130,12 +130,12 @@ class SecondMarking:
 
     @property
     def rate(self) -> float:
-        """The share of those marked twice in which the two gave other points."""
+        """Return the share of twice-marked answers whose marks differ."""
         return len(self.differ) / self.done if self.done else 0.0
 
 
 def second_marking(in_force: Iterable[Ruling], marks: Sequence[SecondMark], by: str) -> SecondMarking:
-    """The state of a question's sample. A decision that was taken back, or decided anew, counts no more."""
+    """Return the state of a question's sample. Decisions that were taken back or replaced no longer count."""
     rulings = {ruling.number: ruling for ruling in in_force if ruling.kind == "mark"}
     counted = [each for each in marks if each.decision in rulings]
     twice = {each.decision for each in counted}

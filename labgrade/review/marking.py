@@ -36,11 +36,11 @@ class ToDecide:
 
     @property
     def earlier(self) -> str:
-        """A decision that holds no longer, in words; "" where there was none."""
+        """Return the outdated decision in words, or ""."""
         return self.graded.verdict.facts.get(EARLIER, "")
 
 
-def suggested(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
+def with_suggestion(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
     """Those with a suggestion, of `what`: a check (`total`, `2-1-4-macs total`), a kind of suggestion, or `all`.
 
     Of a kind that one should look at, such as a value that may be a neighbour's, only where that kind is named.
@@ -55,8 +55,8 @@ def _is_of(each: ToDecide, suggestion: Suggestion, what: str) -> bool:
     return what == suggestion.kind or (suggestion.kind not in TO_LOOK_AT and what in (ALL, *places))
 
 
-def accepted(each: ToDecide, by: str) -> Ruling:
-    """The decision that gives what labgrade suggests, with its reason for what it takes, unless the check is hidden.
+def accept_suggestion(each: ToDecide, by: str) -> Ruling:
+    """Return the decision that accepts a suggestion, with labgrade's reason unless the check is hidden.
 
     Raises:
         NoPointsError: there is no suggestion.
@@ -73,7 +73,7 @@ def accepted(each: ToDecide, by: str) -> Ruling:
 
 
 class NoPointsError(ValueError):
-    """A text is no number of points that can be given; the message says what can."""
+    """The text is no number of points that can be given; the message says what is."""
 
 
 def waiting(report: Report, task: str = "") -> list[ToDecide]:
@@ -93,7 +93,7 @@ def waiting(report: Report, task: str = "") -> list[ToDecide]:
 
 
 def is_open(check: Graded) -> bool:
-    """Whether a person can mark it now."""
+    """Return whether a person can mark the check now."""
     return check.verdict.outcome is Outcome.MANUAL and check.once_met is None and NEXT not in check.verdict.facts
 
 
@@ -103,13 +103,13 @@ def _to_decide(submission: str, lab: str, task: str, title: str, check: Graded) 
 
 
 def rubric(check: Graded) -> tuple[tuple[Fraction, str], ...]:
-    """The lines that a check is marked by; a check without lines is marked as a whole."""
+    """Return the lines of a check's rubric; a check without lines is marked as a whole."""
     own = check.to_mark.rubric if check.to_mark is not None else ()
     return own or ((check.points, WHOLE),)
 
 
-def given(text: str, worth: Fraction) -> Fraction:
-    """The share of a line's points that was typed: `2.5`, `2,5`, `full`, `none`.
+def parse_share(text: str, worth: Fraction) -> Fraction:
+    """Parse the points of a rubric line as a share: `2.5`, `2,5`, `full`, `none`.
 
     Raises:
         NoPointsError: it is none, or more than the line is worth.
@@ -132,7 +132,7 @@ def given(text: str, worth: Fraction) -> Fraction:
 def mark(
     place: Place, check: Graded, shares: Sequence[Fraction], *, by: str, comment: str, kind: str = "mark"
 ) -> Ruling:
-    """The decision that gives these shares of the lines of a check's rubric."""
+    """Return the decision that gives these shares of the lines of a check's rubric."""
     lines = rubric(check)
     got = sum((worth * share for (worth, _), share in zip(lines, shares, strict=True)), Fraction(0))
     credit = got / check.points if check.points else Fraction(all(share == 1 for share in shares))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import CUT_OFF, NOT_REACHED
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.reports import figures
 from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
@@ -29,7 +29,7 @@ _MOST, _MOST_CAUSES = 5, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenItem:
-    """One kind of thing that waits: what it is, how often, where first, and what to do about it."""
+    """One kind of waiting work: what it is, how often, where first, and what to do."""
 
     what: str
     count: int
@@ -38,14 +38,14 @@ class OpenItem:
 
 
 def standing(whole: Whole) -> list[OpenItem]:
-    """Everything that waits for a person, most pressing first. Empty where nothing does."""
+    """Return everything that waits for a person, most pressing first."""
     names = whole.names
-    found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
+    found = (*_faults(whole, names), *_marks(whole, names), *_outdated_overrides(whole, names))
     return [*(each for each in found if each.count), *collected_without(whole.collected)]
 
 
 def collected_without(found: Collection) -> list[OpenItem]:
-    """The repositories that could not be taken in."""
+    """Return the repositories that could not be collected."""
     return [
         OpenItem(what=what, count=len(where), where=where, remedy=how)
         for what, where, how in repositories.waiting(found)
@@ -53,7 +53,7 @@ def collected_without(found: Collection) -> list[OpenItem]:
 
 
 def collected_with(found: Collection) -> list[OpenItem]:
-    """What is to be known about the repositories that were taken in, and those without work."""
+    """Return remarks on the collected repositories, and on those without work."""
     rows = repositories.worth_a_look(found)
     return [OpenItem(what=what, count=len(where), where=where, remedy=how) for what, where, how in rows]
 
@@ -64,13 +64,17 @@ def worth_a_look(whole: Whole) -> list[OpenItem]:
     refused = [f"{each.name}: {why}" for each in staff.submissions for why in each.remarks]
     zeros = figures.without_points(staff)
     rare = [name for each in zeros[_MOST_CAUSES:] for name in each.names]
-    ended = [f"{' '.join(each.place[1:])}: {each.what}: {named(list(each.names))}" for each in figures.cut_off(staff)]
+    ended = [
+        f"{' '.join(each.place[1:])}: {each.what}: {listed_names(list(each.names))}" for each in figures.cut_off(staff)
+    ]
     found = (
         *(
-            OpenItem(what=f"without a point: {each.what}", count=len(each.names), where=(named(list(each.names)),))
+            OpenItem(
+                what=f"without a point: {each.what}", count=len(each.names), where=(listed_names(list(each.names)),)
+            )
             for each in zeros[:_MOST_CAUSES]
         ),
-        OpenItem(what="without a point from other causes, each its own", count=len(rare), where=(named(rare),)),
+        OpenItem(what="without a point from other causes, each its own", count=len(rare), where=(listed_names(rare),)),
         OpenItem(what="cut off by a limit", count=len(ended), where=tuple(ended)),
         OpenItem(
             what="left out of hand-ins",
@@ -107,7 +111,7 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
         yield OpenItem(
             what=f"labgrade failed in {task_id} {name}: {why}",
             count=len(who),
-            where=(named(list(dict.fromkeys(who))),),
+            where=(listed_names(list(dict.fromkeys(who))),),
             remedy="mend it and grade again, or settle it: labgrade override",
         )
     for why, whose in cut.items():
@@ -143,7 +147,7 @@ def _marks(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     yield OpenItem(what=said, count=len(runs), where=tuple(runs), remedy=RUN)
 
 
-def _others(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
+def _outdated_overrides(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     differ = [_differs(whole, names, submission, task, check) for submission, task, check in _checks(whole)]
     yield OpenItem(
         what="overridden, and labgrade itself has another opinion since",
@@ -169,7 +173,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
 
 
 def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task: TaskReport, check: Graded) -> str:
-    """An override that labgrade's own verdict was another for when it was made; "" where it is the same."""
+    """Describe an override made when labgrade's own verdict was different; "" if it is the same."""
     if check.decision is None:
         return ""
     ruling = whole.decisions.in_force(Place(submission=submission.name, lab=task.lab, task=task.id, check=check.id))
@@ -180,7 +184,7 @@ def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task
 
 
 def lines(found: list[OpenItem]) -> Iterator[tuple[str, str]]:
-    """What `standing` found as lines with their styles."""
+    """Format what `standing` found as styled lines."""
     for each in found:
         yield f"{each.count:,} {each.what}", "bold"
         for where in each.where[:_MOST]:

@@ -46,11 +46,11 @@ class Pseudonyms:
         self._names = {pseudonym: name for name, pseudonym in self._of.items()}
 
     def of(self, name: str) -> str:
-        """What a submission is called."""
+        """Return a submission's pseudonym."""
         return self._of.get(name, name)
 
     def name(self, said: str) -> str:
-        """The submission that is called so; what is no pseudonym stays as it is."""
+        """Return the submission behind a pseudonym; any other name stays as it is."""
         return self._names.get(said, said)
 
 
@@ -60,7 +60,7 @@ def _digest(key: bytes, name: str) -> str:
 
 
 def anonymised(report: Report, key: bytes, known: Collection[str] = ()) -> Report:
-    """The report with pseudonyms for names, in an order that tells nothing, without members and times.
+    """Replace names by pseudonyms, in an order that reveals nothing, and drop members and times.
 
     `known` are the submissions that keep their names, since they were released. A name that a student wrote into the
     work, or into a file's name, stays where it is.
@@ -98,7 +98,7 @@ def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str
 
 
 def _task(task: TaskReport, said: Mapping[str, str]) -> TaskReport:
-    """A task in which what labgrade says of the hand-in's own files is as `said`: a reason may quote it."""
+    """Apply `said` to every text of a task in which labgrade may quote a file's name."""
 
     def hide(text: str) -> str:
         for before, after in said.items():
@@ -116,7 +116,7 @@ def _task(task: TaskReport, said: Mapping[str, str]) -> TaskReport:
 
 
 def _hider(hidden: Iterable[SubmissionReport], pseudonyms: Pseudonyms) -> Callable[[str], str]:
-    """Replaces the names of submissions and of their members in what labgrade itself says of them."""
+    """Return a function that replaces names of submissions and members in labgrade's own texts."""
     called = {
         member: pseudonyms.of(each.name) for each in hidden for member in (*each.members, *each.called, each.name)
     }

@@ -44,7 +44,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
-    """Points that were released, and that are fewer now: of a `check`, or "" for all of them with deductions."""
+    """Released points that have fallen: of a `check`, or "" for the total."""
 
     task: str
     check: str
@@ -58,32 +58,34 @@ class Lowered:
         return f"{self.task or 'all'} {self.check}".rstrip() + f": {points(self.before)} before, {after}"
 
 
-def before(submission: SubmissionReport) -> SubmissionReport:
-    """What a student may see before release, of what labgrade found by itself: no hidden check, no decision."""
+def view_before_release(submission: SubmissionReport) -> SubmissionReport:
+    """Return what a student may see before release: no hidden check, no decision."""
     alone = replace(submission, deductions=(), members=(), called=(), handed_in="", handed_in_by="")
-    return _seen(alone, hidden_too=False, released=False)
+    return _without_durations(alone, hidden_too=False, released=False)
 
 
-def after(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
-    """What a release shows of a submission: with people's decisions and deductions. Hidden checks only where asked.
+def view_after_release(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
+    """Return what a release shows: people's decisions and deductions, and hidden checks only if asked.
 
     What hidden checks earned is in it, a sum a lab, unless the lab keeps that secret.
     """
-    return _seen(submission, hidden_too=hidden_too, released=True)
+    return _without_durations(submission, hidden_too=hidden_too, released=True)
 
 
 def released(machine: Report, releases: Mapping[str, Release]) -> Report:
-    """The report that students may see: of each submission what was released, or else what needs no release."""
+    """Return the report that students may see: what was released, or else what needs no release."""
     views = (
-        replace(releases[each.name].view, released=releases[each.name].at) if each.name in releases else before(each)
+        replace(releases[each.name].view, released=releases[each.name].at)
+        if each.name in releases
+        else view_before_release(each)
         for each in machine.submissions
     )
     return replace(machine, submissions=tuple(views))
 
 
-def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
-    """The release of a submission as it stands."""
-    view = after(submission, hidden_too=hidden_too)
+def make_release(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
+    """Make the release of a submission in its current state."""
+    view = view_after_release(submission, hidden_too=hidden_too)
     final = final_totals(submission).final
     return Release(
         submission=submission.name,
@@ -97,12 +99,12 @@ def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too:
 
 
 def differs(made: Release, last: Release | None) -> bool:
-    """Whether a release shows something else than the last one did."""
+    """Return whether a release differs from the last one."""
     return last is None or (last.digest, last.final) != (made.digest, made.final)
 
 
 def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
-    """Where a submission has fewer points than were released: in checks that were shown, and in all."""
+    """Return where a submission has fewer points than were released: in shown checks, and in total."""
     none = Fraction(0)
     there = {(task.id, check.id): check.earned for task in now.tasks for check in task.checks}
     shown = ((task.id, check) for task in release.view.tasks for check in task.checks)
@@ -174,8 +176,8 @@ def add(results: Path, releases: Iterable[Release]) -> None:
             ledger.write(f"INSERT INTO releases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
-def _seen(submission: SubmissionReport, *, hidden_too: bool, released: bool) -> SubmissionReport:
-    """Without how long things took, which is another each time and no result."""
+def _without_durations(submission: SubmissionReport, *, hidden_too: bool, released: bool) -> SubmissionReport:
+    """Drop durations, which differ each time."""
     tasks = tuple(
         replace(
             task,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.points import hidden_points
 from labgrade.ledger.read import report_of
 from labgrade.review import decisions, handed_in_times, pseudonyms, releases, roster
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions
 from labgrade.review.groups import grouped
 from labgrade.review.late import with_late
@@ -44,17 +44,17 @@ class Whole:
 
     @cached_property
     def collected(self) -> collecting.Collection:
-        """What `labgrade collect` knows of the repositories; nothing where none were collected."""
+        """Return what `labgrade collect` recorded; empty if nothing was collected."""
         return collecting.read(self.folder / collecting.FOLDER)
 
     @cached_property
     def shown(self) -> Report:
-        """What staff may see: with pseudonyms for names where these are kept back, until they are released."""
+        """Return what staff may see, with pseudonyms if names are hidden until release."""
         return self.staff if self.key is None else anonymised(self.staff, self.key, self.releases)
 
     @cached_property
     def students(self) -> Report:
-        """What students may see: of each what was released to them, or else what needs no release.
+        """Return what students may see: what was released, or else what needs no release.
 
         Of a group the hand-in that counts; under pseudonyms where names are kept back, until it is released.
         """
@@ -65,7 +65,7 @@ class Whole:
 
     @cached_property
     def names(self) -> Pseudonyms:
-        """How submissions are called for staff, and which is meant by what they say."""
+        """Return how staff call submissions, which also finds a submission by what they say."""
         names = [each.name for each in self.staff.submissions]
         return Pseudonyms(self.key or b"", names, names if self.key is None else self.releases)
 
@@ -79,7 +79,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
     """
     here = Path.cwd()
     specs, root = course.folders(here)
-    machine = with_hidden_points(handed_in_times.noted(report_of(folder), folder), secret_labs(specs))
+    machine = with_hidden_points(handed_in_times.with_noted_moments(report_of(folder), folder), secret_labs(specs))
     deadlines = load.deadlines(specs)
     found = roster_file or roster.find(root)
     if found is not None and found.is_relative_to(here):
@@ -97,7 +97,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
 
 
 def marker(said: str, roster_file: Path | None = None) -> str:
-    """How who decides is called by the roster of the course around us.
+    """Return the name of the person who decides, as the course's roster has it.
 
     Raises:
         UsageError: the roster has staff, and nobody of that id.
@@ -108,7 +108,7 @@ def marker(said: str, roster_file: Path | None = None) -> str:
 
 
 def secret_labs(specs: Path) -> set[str]:
-    """The labs that don't tell students what hidden checks are worth."""
+    """Return the labs that don't tell students what hidden checks are worth."""
     return {lab for lab, data in load.labs(specs).items() if data.get(HIDDEN_POINTS) == UNTOLD}
 
 
@@ -125,8 +125,8 @@ def _told_of(submission: SubmissionReport, secret: Collection[str]) -> Submissio
 
 
 def in_force(report: Report, rulings: Decisions, deadlines: Mapping[str, Deadline], students: Roster) -> Report:
-    """Labgrade's report with what people decided: first the points, then whose they are, then what lateness takes."""
-    return with_late(grouped(decided(report, rulings), students, deadlines), deadlines, students)
+    """Apply people's decisions, groups and late rules to labgrade's report, in this order."""
+    return with_late(grouped(with_decisions(report, rulings), students, deadlines), deadlines, students)
 
 
 def _labs(specs: Path, report: Report) -> set[str]:

@@ -95,7 +95,7 @@ class Student:
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
     def extension(self, lab: str) -> Extension | None:
-        """What was granted for a lab."""
+        """Return the extension granted for a lab."""
         return self.extensions.get(lab, self.extensions.get(""))
 
 
@@ -107,7 +107,7 @@ class Roster:
     staff: Mapping[str, Student] = field(default_factory=dict)
 
     def marker(self, said: str) -> str:
-        """How who marks is called, by an id: `Ann Lee (ann)`; as they said, where the roster has no staff.
+        """Return a marker's name by id: `Ann Lee (ann)`; the id itself if the roster has no staff.
 
         Raises:
             UsageError: it has staff, and nobody of that id.
@@ -118,14 +118,14 @@ class Roster:
         return f"{found.name} ({found.id})" if found.name else found.id
 
     def members(self, student: Student) -> tuple[Student, ...]:
-        """The student's group; the student alone without one."""
+        """Return the student's group, or the student alone."""
         if not student.group:
             return (student,)
         return tuple(each for each in self.students if each.group == student.group)
 
 
 def folded(text: str) -> str:
-    """A name without what people write differently: case, spaces, how accents are composed."""
+    """Normalise a name: case, spaces, composed accents."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
@@ -134,7 +134,7 @@ def folded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _StudentRow:
-    """What is said of one student, and where each of it stands."""
+    """One student's entries and their places in the file."""
 
     said: Mapping[str, str]
     extensions: Mapping[str, str]
@@ -219,7 +219,7 @@ def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
 
 
 def _bare_numbers(loaded: yaml.Loaded) -> Iterator[SpecFinding]:
-    """Extensions that are a number without its unit: in quotes they would be none, either."""
+    """Find extensions that are a number without a unit."""
     data: Any = loaded.data
     rows = data.get("students") if isinstance(data, dict) else None
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -268,7 +268,7 @@ def _cells(reader: Any, file: str) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """What Excel puts between cells depends on the country."""
+    """Return the delimiter of the cells, which in Excel depends on the country."""
     first = text.partition("\n")[0]
     return max(",;\t", key=first.count)
 
@@ -289,7 +289,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
             continue
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
-            yield SpecFinding(row.place("id"), _twice(who, earlier, row))
+            yield SpecFinding(row.place("id"), _duplicate(who, earlier, row))
         like = alike.setdefault(_confusable(who), row)
         if like is not earlier:
             said = (
@@ -302,7 +302,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         address = row.said.get("repository", NO_REPOSITORY)
         if address != NO_REPOSITORY and (why := address_problem(address)):
             yield SpecFinding(row.place("repository"), why)
-    yield from _shared(rows)
+    yield from _duplicates(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
     for key, row in ids.items():
         if key in groups and key:
@@ -311,7 +311,7 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
 
 
 def _names(row: _StudentRow) -> Iterator[SpecFinding]:
-    """What can't be the name of a hand-in, and what can't be seen."""
+    """Find names that no hand-in can have, or that hold invisible characters."""
     for word, value in row.said.items():
         unseen = _UNSEEN_IN_IDS if word in _NAMES else _UNSEEN
         if any(unicodedata.category(each) in unseen and each not in "\t\n" for each in value):
@@ -325,14 +325,14 @@ def _names(row: _StudentRow) -> Iterator[SpecFinding]:
 
 
 def _confusable(text: str) -> str:
-    """A name without what people don't see, or not as a difference: case, widths of letters, joiners."""
+    """Normalise what people hardly see: case, widths of letters, joiners."""
     seen = "".join(
         each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) not in _UNSEEN_IN_IDS
     )
     return folded(unicodedata.normalize("NFKC", seen.casefold()))
 
 
-def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
+def _duplicate(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     groups = [each.said.get("group", "") for each in (earlier, row)]
     if groups[0] != groups[1]:
         one, other = (f"'{group}'" if group else "no group" for group in groups)
@@ -340,8 +340,8 @@ def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
     return f"'{who}' is already given on line {earlier.start.line}"
 
 
-def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
-    """What only one student, or one group, can have."""
+def _duplicates(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
+    """Find values that two students share though only one, or one group, may have them."""
     for key in ("email", "submission", "login", "repository"):
         seen: dict[str, _StudentRow] = {}
         for row in rows:
@@ -366,7 +366,7 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
 def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
     if said := row.said.get("handed_in"):
         try:
-            late_rules.moment(said)
+            late_rules.parse_moment(said)
         except NoMomentError as error:
             yield SpecFinding(row.place("handed_in"), str(error))
     for lab, text in row.extensions.items():
@@ -380,13 +380,13 @@ def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
 
 
 def _extension(text: str) -> Extension:
-    found = late_rules.span(text)
+    found = late_rules.parse_duration(text)
     if found is not None:
         return found
     if not re.match(r"\d{4}-", text):
         message = f"'{text}' is no extension: write {SPAN_LIKE}, or {MOMENT_LIKE}"
         raise NoMomentError(message)
-    return late_rules.moment(text)
+    return late_rules.parse_moment(text)
 
 
 def _student(row: _StudentRow) -> Student:
@@ -394,7 +394,7 @@ def _student(row: _StudentRow) -> Student:
     moment, _ = said.pop("handed_in", ""), said.pop("role", "")
     return Student(
         **said,
-        handed_in=late_rules.moment(moment) if moment else None,
+        handed_in=late_rules.parse_moment(moment) if moment else None,
         extensions={lab: _extension(text) for lab, text in row.extensions.items()},
         mark=row.start,
     )

@@ -16,7 +16,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped, guarded, unguarded
 from labgrade.reports import summary
 from labgrade.review.decisions import Place, points
-from labgrade.review.marking import ACCEPT, NoPointsError, ToDecide, given, is_open, mark, rubric
+from labgrade.review.marking import ACCEPT, NoPointsError, ToDecide, is_open, mark, parse_share, rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ class _SheetRow:
 
 
 def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) -> str:
-    """The table of what waits to be marked. `version` says what it was made of; leave it as it is."""
+    """Write the table of what waits to be marked. `version` says what it was made from."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(HEADS)
@@ -52,15 +52,17 @@ def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) ->
         for number, (worth, what) in enumerate(each.rubric):
             cells = (
                 *(names.of(place.submission), place.lab, place.task, place.check, what, points(worth), "", ""),
-                *(shown(each.graded) if number == 0 else "", _version(each.graded, decisions.last(place))),
+                *(cell_text(each.graded) if number == 0 else "", _version(each.graded, decisions.last(place))),
                 summary.suggested(suggestion) if (suggestion := each.graded.verdict.suggestion) is not None else "",
             )
             writer.writerow([guarded(cell) for cell in cells])
     return _MARK + out.getvalue()
 
 
-def take(text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, by: str) -> list[tuple[Ruling, int]]:
-    """The marks in a table: decisions, each with the number of the last row that its maker saw.
+def import_marks(
+    text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, by: str
+) -> list[tuple[Ruling, int]]:
+    """Read the marks of a table as decisions, each with the number of the last row that its maker saw.
 
     Rows whose points are left open are left out.
 
@@ -92,20 +94,20 @@ def take(text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, b
         elif taken is not None:
             rulings.append((taken, decisions.last(place)))
     if found:
-        raise UsageError(_listed(found))
+        raise UsageError(_refusal(found))
     return rulings
 
 
-def shown(check: Graded) -> str:
-    """What a person reads of a hand-in, as far as it fits into a cell; first the numbers that are to be seen beside."""
+def cell_text(check: Graded) -> str:
+    """Return the text of a hand-in that fits into a cell, after the numbers shown beside it."""
     text = check.to_mark.text if check.to_mark is not None else ""
-    numbers = "".join(f"{each.name}: {summary.compared(each)}\n" for each in check.verdict.comparisons)
+    numbers = "".join(f"{each.name}: {summary.beside_expected(each)}\n" for each in check.verdict.comparisons)
     text = escaped((f"{numbers}\n" if numbers else "") + (text or summary.full_reason(check.verdict)))
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]} ... (cut; labgrade mark shows it all)"
 
 
 def _version(check: Graded, last: int) -> str:
-    """What a mark is about, and the last decision that was seen."""
+    """Return a digest of what a mark is about and the last decision that its maker saw."""
     return f"{check.basis.partition(':')[2][:12] or 'none'}.{last}"
 
 
@@ -135,7 +137,7 @@ def _rows(data: bytes) -> list[_SheetRow]:
 
 
 def _read(reader: Iterator[list[str]], heads: list[str], *, comma: bool) -> Iterator[_SheetRow]:
-    """Where cells are divided by semicolons, numbers have a decimal comma."""
+    """Read rows; with semicolons between cells, numbers have a decimal comma."""
     line = reader.line_num  # type: ignore[attr-defined]
     for cells in reader:
         start, line = line + 1, reader.line_num  # type: ignore[attr-defined]
@@ -162,11 +164,11 @@ def _unknown(place: Place, row: _SheetRow, known: Iterable[Place], names: Pseudo
 def _check(
     rows: list[_SheetRow], check: Graded, place: Place, decisions: Decisions, by: str
 ) -> Ruling | list[str] | None:
-    """The mark that the rows of one check give, what is wrong with them, or None where they are left open."""
+    """Return the mark that a check's rows give, what is wrong with them, or None if they are left open."""
     filled = [row for row in rows if row.cells["points"].strip() or row.cells["comment"].strip()]
     if not filled:
         return None
-    found = list(_edited(rows, check))
+    found = list(_why_edited(rows, check))
     lines = rubric(check)
     shares: dict[str, Fraction] = {}
     for row in rows:
@@ -182,7 +184,7 @@ def _check(
             suggestion = check.verdict.suggestion
             try:
                 taken = suggestion is not None and text.strip().lower() == ACCEPT
-                shares[what] = suggestion.credit if suggestion is not None and taken else given(text, worth)
+                shares[what] = suggestion.credit if suggestion is not None and taken else parse_share(text, worth)
             except NoPointsError as error:
                 found.append(f"line {row.line}: {error}")
     named = {row.cells["line"] for row in rows}
@@ -194,25 +196,25 @@ def _check(
         made = mark(place, check, [shares[what] for _, what in lines], by=by, comment="; ".join(comments))
         if _is_in(made, decisions):
             return None
-        found = _stale(filled[0], check, decisions.last(place)) or _closed(filled[0], check)
+        found = _why_stale(filled[0], check, decisions.last(place)) or _why_closed(filled[0], check)
     return found or made
 
 
 def _is_in(made: Ruling, decisions: Decisions) -> bool:
-    """Whether a mark is in force already, so that a table may be taken twice."""
+    """Return whether a mark is in force already, so that a table may be imported twice."""
     now = decisions.in_force(made.place)
     return now is not None and all(
         getattr(now, key) == getattr(made, key) for key in ("credit", "lines", "reason", "basis", "worth")
     )
 
 
-def _closed(row: _SheetRow, check: Graded) -> list[str]:
+def _why_closed(row: _SheetRow, check: Graded) -> list[str]:
     if is_open(check) or check.decision is not None:
         return []
     return [f"line {row.line}: '{check.id}' does not wait to be marked; for a decision of your own: labgrade override"]
 
 
-def _stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
+def _why_stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
     version = row.cells["version"].strip()
     if version == _version(check, last):
         return []
@@ -221,10 +223,10 @@ def _stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
     return [f"line {row.line}: what was handed in changed since the export, or 'version' was edited; export anew"]
 
 
-def _edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
-    """Cells that are not for editing: a column that was sorted alone would give each mark to somebody else."""
+def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
+    """Find changed cells that are not for editing: a column sorted alone would give marks to the wrong student."""
     texts = [row for row in rows if row.cells["text"].strip()]
-    if len(texts) != 1 or texts[0].cells["text"].split() != _words(check):
+    if len(texts) != 1 or texts[0].cells["text"].split() != _shown_words(check):
         line = texts[0].line if texts else rows[0].line
         yield f"line {line}: the text differs from the exported one; edit 'points' and 'comment' alone"
     worth = {what: points(most) for most, what in rubric(check)}
@@ -234,10 +236,10 @@ def _edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
             yield f"line {row.line}: '{what}' is worth {worth[what]}, not '{said}'"
 
 
-def _words(check: Graded) -> list[str]:
-    return shown(check).split()
+def _shown_words(check: Graded) -> list[str]:
+    return cell_text(check).split()
 
 
-def _listed(found: list[str]) -> str:
+def _refusal(found: list[str]) -> str:
     more = [f"and {len(found) - _MOST_SAID:,} more"] if len(found) > _MOST_SAID else []
     return "\n".join(["nothing was imported:", *(f"  {each}" for each in [*found[:_MOST_SAID], *more])])

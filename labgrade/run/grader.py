@@ -25,7 +25,7 @@ from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
 from labgrade.judging.items import fresh_subject, items, sources
 from labgrade.judging.judge import of_tables, with_parameters
-from labgrade.judging.other_answer import as_named, compared_with
+from labgrade.judging.other_answer import compared_with, with_row_name
 from labgrade.judging.variants import all_variants
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.host import working_copy
@@ -222,7 +222,7 @@ class Grader:
 
         checked, own = self._checked_by(check.checker, kind), check.expected
         if isinstance(own, AnswerValue) and own.take:
-            return lambda answer, right: checked(as_named(own, found(own.answer, subject), answer), right), expect
+            return lambda answer, right: checked(with_row_name(own, found(own.answer, subject), answer), right), expect
         return checked, expect
 
     def _checker(self, call: CheckerCall, kind: AnswerType | None) -> Judging:

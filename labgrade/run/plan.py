@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
-from labgrade.core.text import encodable, named
+from labgrade.core.text import encodable, listed_names
 from labgrade.judging import variants
 from labgrade.ledger import course_key, database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
@@ -117,7 +117,7 @@ def opened(
                 raise UsageError(message)
             offered = offered.without(request.source, request.skip)
             since, run = _begun(request, found, offered, tasks)
-            handed_in_times.note(request.results, request.source, offered.names, deadlines, opening=opens.open)
+            handed_in_times.note_moments(request.results, request.source, offered.names, deadlines, opening=opens.open)
         yield Plan(
             request=request,
             scratch=Path(store),
@@ -139,8 +139,8 @@ def _begun(request: RunRequest, found: Course, offered: Offered, tasks: tuple[Ta
         course_key.refuse_another(ledger, found, request.results)
         since = read.unfinished_since(ledger)
         run = rows.begin(ledger, {**request.plain(), "part": not tasks})
-        unfinished.expect(ledger, run, offered.names, tasks)
-        course_key.note(ledger, run, found, tasks)
+        unfinished.plan_run(ledger, run, offered.names, tasks)
+        course_key.note_key(ledger, run, found, tasks)
     return since, run
 
 
@@ -162,7 +162,7 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
             f"'{encodable(name)}', as --skip asks; what was graded before stands" for name in plan.offered.skipped
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
-        key = variants.lacking(plan.course, plan.tasks)
+        key = variants.missing_key_findings(plan.course, plan.tasks)
         doubts = (f"{points.ONLY_ONE}{each}" for each in plan.offered.doubts)
         there = _not_there(ledger, plan)
         rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *doubts, *there, *not_graded))))
@@ -173,7 +173,7 @@ def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
     if plan.request.names:
         return
     offered = {encodable(name) for name in (*plan.offered.names, *plan.offered.skipped)}
-    runs, here = read.asked(ledger), plan.request.plain()["source"]
+    runs, here = read.run_requests(ledger), plan.request.plain()["source"]
     whose: dict[str, list[str]] = {}
     for who, run in sorted(read.handed_in(ledger).items()):
         if who not in offered:
@@ -181,4 +181,4 @@ def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
     for source, names in whose.items():
         where = f"no more in '{source}'" if source == here else f"not in '{here}', but were taken from '{source}'"
         count = f"{len(names):,} of these results {'is' if len(names) == 1 else 'are'}"
-        yield f"{points.NOT_THERE}{count} {where}, and what was graded stays: {named(names)}"
+        yield f"{points.NOT_THERE}{count} {where}, and what was graded stays: {listed_names(names)}"

@@ -47,7 +47,7 @@ def plans(ledger: Ledger, how: RunRequest) -> Plans:
     Raises:
         UsageError: none of the places is there any more.
     """
-    runs, seen = read.asked(ledger), read.handed_in(ledger)
+    runs, seen = read.run_requests(ledger), read.handed_in(ledger)
     asked = {number: plain for number, plain in runs.items() if not plain.get("again")}
     taken: set[str] = set()
     names: dict[tuple[Any, ...], list[str]] = {}

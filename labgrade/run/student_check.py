@@ -164,7 +164,7 @@ class _Each:
     @contextlib.contextmanager
     def _books(self) -> Iterator[Callable[[Task], MemoryBook | None]]:
         """What gives the book of a task: of what `grade` and `pytest` remember, where these ran on this machine."""
-        if self.fresh or not verdicts.is_kept():
+        if self.fresh or not verdicts.memory_exists():
             yield lambda _: None
             return
         from labgrade.ledger.depends import VerdictParts

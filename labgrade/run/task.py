@@ -24,9 +24,9 @@ from labgrade.diagnosis.stated import Means, by_itself
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand, plots
 from labgrade.judging.coherent import of_one_file, tells_files
-from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded, waiting, with_points
+from labgrade.judging.graded_items import Judged, fault, graded_so_far, lacks_packages, waiting, with_points
 from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
-from labgrade.judging.judge import follows, judge, speak, with_measured
+from labgrade.judging.judge import apply_known_value, follows, judge, with_measured
 from labgrade.judging.needs import Gates
 from labgrade.judging.other_answer import compared_with, is_missing
 from labgrade.judging.tools import of_choice, of_tool
@@ -139,7 +139,7 @@ class TaskGrading:
 
     def _guarded(self, item: Item) -> Judged:
         if lacking := missing(self.task.packages):
-            return Judged(verdict=ungraded(lacking))
+            return Judged(verdict=lacks_packages(lacking))
         try:
             return self._judge(item)
         except UnfitError as error:
@@ -195,7 +195,7 @@ class TaskGrading:
                 raise
             verdict = error.verdict
         as_meant = partial(self._judged, item, item.subject, computed=False)
-        verdict = by_hand.unless_sure(verdict, answer, origin, as_meant)
+        verdict = by_hand.decide_unsure(verdict, answer, origin, as_meant)
         if answer.remarks or answer.notes:
             verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
         if check.by_hand or isinstance(answer, NoAnswer) or verdict.outcome is Outcome.MANUAL:
@@ -286,7 +286,7 @@ class TaskGrading:
         made = [each for each in fitting if all(self._made_on(other, each) for other in self._alike(item))]
         if len({each.says for each in made}) != 1:
             return verdict
-        return speak(min(made, key=lambda each: each.credit), replace(verdict, fits=()), right=False)
+        return apply_known_value(min(made, key=lambda each: each.credit), replace(verdict, fits=()), right=False)
 
     def _alike(self, item: Item) -> Iterator[Item]:
         """The items that ask the same of other subjects and need no more; of configs those that need this one, too."""

@@ -13,6 +13,8 @@ from labgrade.spec import registry
 from labgrade.subjects.importing import without_garbage_collection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from labgrade.core.results import Submission
 
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
@@ -23,7 +25,7 @@ _OF_KIT = (".github", ".gitlab-ci.yml", "specs", "subjects", *_CODE, KIT, KIT_ST
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """The folders that take part: each is read when it is first asked for. `roots` are those that hold code."""
+    """The folders of a course, each read when it is first needed. `roots` are those that hold code."""
 
     root: Path
     specs: Path
@@ -59,31 +61,31 @@ class Course:
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """All that a subject's `model` may be: the zoo's, and those of the folders `models/`, also as ONNX files."""
+        """Return every name that a subject's `model` may have: the zoo's and those of `models/`, also as ONNX files."""
         from labgrade.subjects import onnx_export
 
         own = [each for name in self.models.entries for each in (name, name + onnx_export.SUFFIX)]
         return tuple(sorted([*onnx_export.models(), *own]))
 
     def network(self, model: str) -> registry.Entry | None:
-        """The function of `models/` that builds a model, or its ONNX file; None for the zoo's."""
+        """Return the function of `models/` that builds a model or its ONNX file; None for the zoo's."""
         from labgrade.subjects.onnx_export import SUFFIX
 
         return self.models.entries.get(model.removesuffix(SUFFIX))
 
     def code_of(self, model: str) -> dict[str, str]:
-        """The source of a network of `models/`, by file; nothing for the zoo's."""
+        """Return the source of a network of `models/`, by file; nothing for the zoo's."""
         found = self.network(model)
         return found.code() if found is not None else {}
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders whose content no student may see."""
+        """Return the folders whose content no student may see."""
         return tuple(self.root / name for name in ("specs", *_CODE, "submissions"))
 
     @property
     def key(self) -> bytes:
-        """What the seeds of inputs follow from that no student may know: `course.key` beside `specs/`, if it is there.
+        """Return the secret from which the seeds of inputs follow: `course.key` beside `specs/`, if it is there.
 
         A person who grades others' work keeps one; without it the seeds follow from the names alone.
         """
@@ -93,12 +95,12 @@ class Course:
             return b""
 
     def is_own(self, file: Path) -> bool:
-        """Whether a file is the course's, and not labgrade's own."""
+        """Return whether a file is the course's, not labgrade's own."""
         return file.is_relative_to(self.root) and self.root.resolve() != home().resolve()
 
 
 def kit_course(folder: Path) -> Course | None:
-    """The specs of the kit in a student's folder, judged by labgrade's own code; None where it holds no kit.
+    """Return the course of a kit in a student's folder, judged by labgrade's own code; None if there is no kit.
 
     A student may have changed them, which changes what they are shown and nothing else: specs are data.
     """
@@ -109,7 +111,7 @@ def kit_course(folder: Path) -> Course | None:
 
 
 def without_kit(who: Submission) -> Submission:
-    """The submission without what a kit brought: a subject is no answer, a spec no report."""
+    """Remove the kit's own files from a submission: a subject is no answer, a spec no report."""
     if KIT not in who.files:
         return who
     return replace(who, files=tuple(each for each in who.files if not _belongs_to_kit(each)))
@@ -157,7 +159,7 @@ def find(root: Path | None = None) -> Course:
 
 
 def folders(root: Path) -> tuple[Path, Path]:
-    """The folder of specs of the course at `root`, or else of labgrade's own; and the course's own folder."""
+    """Return the specs and the folder of the course at `root`, or else of labgrade's own course."""
     found = _root(root, home())
     return found / "specs", found
 
@@ -166,8 +168,15 @@ def _root(root: Path | None, own: Path) -> Path:
     return root if root is not None and (root / "specs").is_dir() else own
 
 
+def other_labs(specs: Path, graded: Iterable[str]) -> str:
+    """Say which labs of a folder of specs were graded, and how to choose another; nothing where there is no other."""
+    labs = {path.parent.name for path in specs.glob("*/*.yaml") if path.name != "lab.yaml"}
+    others, done = sorted(labs.difference(graded)), ", ".join(sorted(graded))
+    return f"graded: {done}; for another lab, say --lab NAME: {', '.join(others)}" if others and done else ""
+
+
 def home() -> Path:
-    """The folder that holds labgrade's own specs/, checkers/, ...: in the package once it is installed."""
+    """Return the folder of labgrade's own specs/, checkers/, ...: within the package once installed."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "builtin"
     return installed if installed.is_dir() else package.parent

@@ -19,35 +19,35 @@ WHICH = ("model", "file", "handed_in", "config")  # the words of which a subject
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """The value where it is a mapping; else an empty one."""
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[Any]:
-    """The value where it is a list; else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def is_number(value: object) -> bool:
-    """Whether the value is a finite number; true and false are none."""
+    """Return whether the value is a finite number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def checks(data: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The checks that are mappings, each with its place."""
+    """Yield the checks that are mappings, each with its place."""
     for index, check in enumerate(listed(data.get("checks"))):
         if isinstance(check, dict):
             yield ("checks", index), check
 
 
 def rows(check: Mapping[str, Any], path: Path, word: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The rows of a check's `cases`, `beside`, `partly`, ..., each with its place."""
+    """Yield the rows of a check's `cases`, `beside`, `partly`, ..., each with its place."""
     for index, row in enumerate(listed(check.get(word))):
         yield (*path, word, index), mapping(row)
 
 
 def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """What a check compares its answer with, each with its place: `expected`, `also_right`, `misconceptions`."""
+    """Yield what a check compares its answer with, with places: `expected`, `also_right`, `misconceptions`."""
     yield (*path, "expected"), mapping(check.get("expected"))
     for word in OTHER_VALUES:
         for place, row in rows(check, path, word):
@@ -55,7 +55,7 @@ def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[s
 
 
 def subjects_of(answer: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What an answer is about: the task's subject, its cases', those of the rows of `beside` that show it."""
+    """Return an answer's subjects: the task's, its cases', and those of rows of `beside` that show it."""
     main = mapping(data.get("subject"))
     judged = [(path, check) for path, check in checks(data) if check.get("answer") == answer]
     beside = [row for path, check in checks(data) for _, row in rows(check, path, "beside")]
@@ -66,7 +66,7 @@ def subjects_of(answer: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def answers_of(check: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """The names of the answers that a check reads, each with its place in the check: judged, compared with, shown."""
+    """Yield the answers that a check judges, compares with or shows, each with its place in the check."""
     yield ("answer",), check.get("answer")
     for place, source in sources(check, ()):
         if "answer" in source:
@@ -76,7 +76,7 @@ def answers_of(check: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
 
 
 def with_inherited(case: Mapping[str, Any], main: Mapping[str, Any]) -> dict[str, Any]:
-    """The subject of a case, as a spec would say it in full: what it leaves out is the task's subject's.
+    """Return a case's subject in full: what the case leaves out comes from the task's subject.
 
     A case that names another model inherits the input, options and seed; of a config all but its name, by which a case
     is known.

@@ -20,7 +20,7 @@ KINDS = (*SCALAR_KINDS, "histogram", "tensor", *ARTIFACT_KINDS)  # the types of 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What may stand behind a word: its schema, and how it becomes the value of a field.
+    """The kind of value that a word takes: its schema, and how it becomes a field's value.
 
     Without `read` the parser has a method for it; without `schema` the schema is made of other words.
     """
@@ -31,7 +31,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: what may stand behind it, and what it says, for editors and for the docs.
+    """A word of the language: its kind, and its description for editors and the docs.
 
     `for_people`: no verdict depends on it. `for_staff`: students are not given it. `field`: of the dataclass, where it
     is called otherwise there.
@@ -47,7 +47,7 @@ class Word:
 
 
 def ref(name: str) -> Kind:
-    """What stands under a name in the schema's `$defs`."""
+    """Refer to a name in the schema's `$defs`."""
     return Kind({"$ref": f"#/$defs/{name}"})
 
 

@@ -110,7 +110,7 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateRule:
-    """What being late costs: shares of 1, and the time after which it begins to count."""
+    """The cost of being late, in shares of 1, and the grace after which it begins."""
 
     per_day: Fraction
     of: Literal["points", "earned"] = "points"
@@ -121,7 +121,7 @@ class LateRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """When a lab is due, in its own time zone, and the rule for what comes later; None: it is only said to be late."""
+    """When a lab is due, in its own time zone, and the late rule; without one, lateness is only reported."""
 
     lab: str
     due: datetime
@@ -132,10 +132,10 @@ _YEARS = range(2000, 2100)  # of courses: 1026 is a slip
 
 
 class NoMomentError(ValueError):
-    """A text is no moment; the message says what is wrong and what to write."""
+    """The text is no moment; the message says what is wrong and what to write."""
 
 
-def moment(text: str) -> datetime:
+def parse_moment(text: str) -> datetime:
     """The moment that `2026-11-20T23:59+08:00` or `2026-11-20T23:59 Asia/Taipei` means.
 
     Raises:
@@ -179,7 +179,7 @@ def _in_zone(plain: datetime, name: str) -> datetime:
     raise NoMomentError(message)
 
 
-def span(text: str) -> timedelta | None:
+def parse_duration(text: str) -> timedelta | None:
     """The time that `15 min`, `2 h` or `3 days` takes; None of any other text.
 
     >>> span("1.5 h")
@@ -194,7 +194,7 @@ def span(text: str) -> timedelta | None:
 
 
 def extended(due: datetime, extension: timedelta | datetime | None) -> datetime:
-    """When the lab is due for somebody with an extension: days go by the calendar of the deadline's time zone."""
+    """Add an extension to a deadline; days follow the calendar of the deadline's time zone."""
     if extension is None:
         return due
     if isinstance(extension, datetime):
@@ -206,7 +206,7 @@ def extended(due: datetime, extension: timedelta | datetime | None) -> datetime:
 
 
 def days_late(due: datetime, handed_in: datetime, grace: timedelta) -> int:
-    """How many days have begun since a lab was due; 0 up to and with the last moment of grace.
+    """Count the days begun since a lab was due; 0 until the grace ends.
 
     A day ends at the time of day at which the lab was due, by the clock on the wall of its time zone.
     """
@@ -220,18 +220,18 @@ def days_late(due: datetime, handed_in: datetime, grace: timedelta) -> int:
 
 
 def last_moment(due: datetime, days: int, grace: timedelta) -> datetime:
-    """The last moment that is so many days late, and no more: what `days_late` counts, the other way round."""
+    """Return the last moment that is so many days late: the inverse of `days_late`."""
     moved = (due + days * _DAY).astimezone(UTC)
     return max(moved, due.astimezone(UTC) + grace)
 
 
 def cost(rule: LateRule | None, days: int) -> Fraction:
-    """The share that is deducted after so many days; nothing without a rule."""
+    """Return the share that is deducted after so many days; 0 without a rule."""
     return share(rule, days) if rule is not None else Fraction(0)
 
 
 def share(rule: LateRule, days: int) -> Fraction:
-    """The share that is deducted after so many days: at most the cap, or all where `after_cap` says so."""
+    """Return the share that a rule deducts after so many days: at most the cap, or all if `after_cap` says so."""
     whole = rule.per_day * days
     if whole <= rule.cap:
         return whole
@@ -239,7 +239,7 @@ def share(rule: LateRule, days: int) -> Fraction:
 
 
 def findings(loaded: Loaded) -> list[SpecFinding]:
-    """What the schema can't see of `due` and `late` in a lab.yaml, each at its place."""
+    """Find errors in a lab.yaml's `due` and `late` that the schema can't see."""
     data: Any = loaded.data
     return [] if not isinstance(data, dict) else list(_findings(loaded, data))
 
@@ -257,7 +257,7 @@ def _findings(loaded: Loaded, data: dict[str, Any]) -> Iterator[SpecFinding]:
     late, due = data.get("late"), data.get("due")
     if isinstance(due, str):
         try:
-            moment(due)
+            parse_moment(due)
         except NoMomentError as error:
             yield SpecFinding(loaded.mark(("due",)), str(error))
     elif late is not None and due is None:
@@ -292,7 +292,7 @@ def _percent(text: str) -> Fraction | None:
 
 
 def deadline(lab: str, data: Any) -> Deadline | None:
-    """The deadline in a lab.yaml that has been validated; None where there is none."""
+    """Return the deadline of a validated lab.yaml, or None."""
     if "due" not in data:
         return None
     late = data.get("late")
@@ -303,6 +303,6 @@ def deadline(lab: str, data: Any) -> Deadline | None:
             of=late.get("of", "points"),
             cap=Fraction(1) if "cap" not in late else _percent(late["cap"]) or Fraction(0),
             after_cap=late.get("after_cap", "stays"),
-            grace=span(late.get("grace", "")) or timedelta(0),
+            grace=parse_duration(late.get("grace", "")) or timedelta(0),
         )
-    return Deadline(lab=lab, due=moment(data["due"]), rule=rule)
+    return Deadline(lab=lab, due=parse_moment(data["due"]), rule=rule)

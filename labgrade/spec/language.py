@@ -353,7 +353,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
 
 
 def properties(holder: type | str, /, **made: Schema) -> Schema:
-    """The schema of each word that a holder has; `made` has those of its words that are made of others."""
+    """Return the schema of each word of a holder; `made` has those that are made of other words."""
     return {
         word.name: {**(made[word.name] if word.kind is OTHERS else word.kind.schema or {}), "description": word.says}
         for word in WORDS[holder]
@@ -361,12 +361,12 @@ def properties(holder: type | str, /, **made: Schema) -> Schema:
 
 
 def required(holder: type | str) -> list[Any]:
-    """The words that have to be there."""
+    """Return the required words of a holder."""
     return [word.name for word in WORDS[holder] if word.required]
 
 
 def fields(holder: type | str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that plain words give: those whose kind says how they are read."""
+    """Return the fields of plain words: those whose kind says how they are read."""
     return {
         word.field or word.name: word.kind.read(data[word.name])
         for word in WORDS[holder]
@@ -375,12 +375,12 @@ def fields(holder: type | str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def for_people(holder: type) -> set[str]:
-    """The fields on which no verdict depends."""
+    """Return the fields on which no verdict depends."""
     return {word.field or word.name for word in WORDS.get(holder, ()) if word.for_people}
 
 
 def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A check's data as students are given it."""
+    """Return a check's data without the words that are for staff."""
     staff = {word.name for word in WORDS[Check] if word.for_staff}
     if "measured" in data.get("picture", {}):  # by a quantity that a kit may not have, of data that it must not
         staff.add("picture")

@@ -48,7 +48,7 @@ class ReadSpec:
 
 
 def files(folder: Path) -> list[Path]:
-    """All task files below a folder of specs, sorted by lab and name; `lab.yaml` is not one."""
+    """Return all task files below a folder, sorted by lab and name, without `lab.yaml`."""
     return sorted(path for path in folder.glob("**/*.yaml") if path.name != "lab.yaml")
 
 
@@ -74,7 +74,7 @@ def lab_files(course: Course, lab: str) -> list[Path]:
 
 
 def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) -> list[Path]:
-    """The files of some tasks: of a lab where one is named, and of these names where there are any.
+    """Return the files of the chosen tasks: of a lab, of these names, or of all usual labs.
 
     A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`. It may
     stand behind its lab's: `lab2/2-1`. Where nothing is named, or tasks of other labs begin so, labs on request are
@@ -120,13 +120,13 @@ def _file_called(name: str, paths: Iterable[Path]) -> Path:
 
 
 def usual_labs(course: Course) -> list[Path]:
-    """The folders of the labs that are graded where none is named; where all are on request, all of them."""
+    """Return the labs that are graded if none is named: those not on request, or all if all are."""
     labs = sorted({path.parent for path in files(course.specs)})
     return [lab for lab in labs if not _on_request(lab)] or labs
 
 
 def _on_request(lab: Path) -> bool:
-    """Whether lab.yaml says so; one that can't be read says nothing here."""
+    """Return whether lab.yaml says `on_request`; an unreadable one does not."""
     try:
         data: Any = _load(lab / "lab.yaml").data
     except SpecError:
@@ -140,15 +140,17 @@ def starts_with(start: str, name: str) -> bool:
 
 
 def folder_findings(paths: Sequence[Path]) -> list[SpecFinding]:
-    """What is wrong with the files around tasks: a name that is never found, a lab without its lab.yaml."""
+    """Find files with a name that is never read, and labs without a lab.yaml."""
     found = []
     for path in paths:
-        shown, lab = _shown(path), path.parent / "lab.yaml"
+        shown, lab = _relative_path(path), path.parent / "lab.yaml"
         if path.suffix == ".yml":
             message = f"this is never graded: a task's file ends in .yaml; rename it to '{path.stem}.yaml'"
             found.append(SpecFinding(Mark(shown, 1, 1), message))
         if not lab.is_file():
-            found.append(SpecFinding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
+            found.append(
+                SpecFinding(Mark(_relative_path(lab), 1, 1), "this lab has no lab.yaml; write one with a title")
+            )
     return [*found, *_clashing_names(paths)]
 
 
@@ -158,7 +160,7 @@ def _clashing_names(paths: Iterable[Path]) -> Iterator[SpecFinding]:
     for path in dict.fromkeys(each for file in paths for each in (file.parent, file)):
         key = path.parent, unicodedata.normalize("NFKC", path.name).casefold()
         if (first := named.setdefault(key, path)) != path:
-            place = Mark(_shown(path if path.suffix == ".yaml" else path / "lab.yaml"), 1, 1)
+            place = Mark(_relative_path(path if path.suffix == ".yaml" else path / "lab.yaml"), 1, 1)
             message = (
                 f"'{one_line(path.name)}' differs from '{one_line(first.name)}' beside it only in case or encoding"
             )
@@ -166,7 +168,7 @@ def _clashing_names(paths: Iterable[Path]) -> Iterator[SpecFinding]:
 
 
 def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
-    """Read each file; a broken one is reported and does not stop the others."""
+    """Read each file; a broken one is reported and the others go on."""
     reader = _SpecReader(course)
     result = []
     with without_garbage_collection():
@@ -203,8 +205,8 @@ def task_schema(course: Course) -> Schema:
 
 
 def in_full(path: Path, course: Course, variant: str = "") -> dict[str, Any]:
-    """The plain data of a spec that validates, or of a variant of it, with all of its few words said in full."""
-    loaded = dict(variants.spread(_load(path)))[variant]
+    """Return the plain data of a valid spec, or of its variant, in full."""
+    loaded = dict(variants.each_variant(_load(path)))[variant]
     return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, loaded).data))
 
 
@@ -213,7 +215,7 @@ _schema_of = ByIdentity(task_schema, _COURSES)  # it has all quantities, and pyt
 
 
 class _SpecReader:
-    """Reads the specs of a course; what they have in common is made once."""
+    """Reads the specs of a course; what they share is made once."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
@@ -228,7 +230,9 @@ class _SpecReader:
         lab = self._lab(path)
         limits = parse.with_environment(lab, parse.limits_of(lab.get("limits", {}), Limits()))
         found = validate.number_findings(loaded) + problems
-        made = [self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.spread(loaded)]
+        made = [
+            self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.each_variant(loaded)
+        ]
         common = lab.get("packages", ())
         tasks = tuple(replace(each, packages=tuple(dict.fromkeys((*common, *each.packages)))) for each in made)
         if lab.get(HIDDEN_POINTS) == UNTOLD:
@@ -250,20 +254,20 @@ class _SpecReader:
         return replace(parse.task(whole, path, limits, self._course.code_of), variant=label)
 
     def _as_written(self, path: Path) -> tuple[Loaded, list[SpecFinding]]:
-        """A file's data and what the schema refuses of it; kept, because tasks show answers of each other."""
+        """Load a file and validate it; the result is kept, since tasks show each other's answers."""
         if path not in self._written:
             loaded = _load(path)
             self._written[path] = loaded, validate.findings(self._schema, loaded)
         return self._written[path]
 
     def in_full(self, path: Path, loaded: Loaded) -> Expanded:
-        """A spec with all that it says in few words said in full."""
+        """Expand a spec to its full form."""
         quantities = self._course.quantities.entries
         common = self._lab(path).get("hand_in", {})
         return expand.expanded(loaded, path.stem, common, quantities, partial(self._other, path))
 
     def _other(self, path: Path, name: str) -> dict[str, Any] | str:
-        """Another task of the lab of the one at `path`, in full; else why it can't be shown beside it."""
+        """Return another task of the same lab in full, or why it can't be shown."""
         other = path.with_name(f"{name}.yaml")
         if not other.is_file():
             known = [each.stem for each in files(path.parent)]
@@ -271,7 +275,7 @@ class _SpecReader:
         if other not in self._others:
             self._others[other] = f"the task '{name}' shows answers of others itself, or does not validate"
             loaded, problems = self._as_written(other)
-            if len(variants.spread(loaded)) > 1:
+            if len(variants.each_variant(loaded)) > 1:
                 self._others[other] = f"each student has a variant of the task '{name}', so it can't be shown beside it"
             elif not problems:
                 whole = self.in_full(other, loaded)
@@ -287,7 +291,7 @@ class _SpecReader:
 
 
 def _load(path: Path) -> Loaded:
-    shown = _shown(path)
+    shown = _relative_path(path)
     start = Mark(shown, 1, 1)
     try:
         if path.stat().st_size > _LARGEST_SPEC:
@@ -307,19 +311,19 @@ def _load(path: Path) -> Loaded:
 
 
 def _place_of(error: UnicodeDecodeError, file: str) -> Mark:
-    """The line and the column of a byte that can't be read."""
+    """Return line and column of a byte that can't be decoded."""
     *above, before = error.object[: error.start].decode().split("\n")
     return Mark(file, len(above) + 1, len(before) + 1)
 
 
-def _shown(path: Path) -> str:
-    """The path as one would type it: relative to the working folder where it is below it."""
+def _relative_path(path: Path) -> str:
+    """Return a path relative to the working folder if it lies below it."""
     absolute, here = path.absolute(), Path.cwd()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
 
 
 def deadlines(folder: Path) -> dict[str, Deadline]:
-    """When each lab below a folder of specs is due, by the lab's name; those that say nothing are left out.
+    """Return the deadlines of the labs below a folder, by lab; labs without one are left out.
 
     Raises:
         SpecError: with every finding of every lab.yaml.
@@ -335,7 +339,7 @@ def points_not_shown(folder: Path) -> dict[str, Fraction]:
 
 
 def labs(folder: Path) -> dict[str, dict[str, Any]]:
-    """What the lab.yaml of each lab below a folder of specs says, by the lab's name.
+    """Return the data of each lab.yaml below a folder, by lab.
 
     Raises:
         SpecError: with every finding of every lab.yaml.
@@ -353,7 +357,7 @@ def labs(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def lab_texts(folder: Path) -> tuple[LabText, ...]:
-    """What pages say around the results of each lab below a folder of specs; of a broken spec nothing."""
+    """Return the texts that pages show for each lab below a folder; nothing for broken specs."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in files(folder):
         with contextlib.suppress(SpecError):

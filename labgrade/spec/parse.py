@@ -69,7 +69,7 @@ def form(data: Any, spec_path: Path) -> Form:
 
 
 def _saving(found: Form, answer: Mapping[str, Any], answers: Mapping[str, Any]) -> Form:
-    """The form; a call's with the name of the file that is its answer, which ends as a file to hand in ends.
+    """Return the form; a call that writes its answer gets the name of that file.
 
     Where the answer has no such file, as the first group of files that another of the `answers` asks for: some writers
     refuse a path without the ending of their format.
@@ -106,7 +106,7 @@ def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
 
 
 def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
-    """What is read: of the submission, or of what a program printed and wrote."""
+    """Parse what is read from the submission, or from what a program printed and wrote."""
     if "entry" in data:
         return EntryForm(path=data["entry"])
     if isinstance(files := data.get("files"), dict):
@@ -122,7 +122,7 @@ def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
 
 
 def _headings(text: str | None) -> tuple[str, ...] | None:
-    """`under 2-1-4` and `under [Lab 2, 1]` name a path of headings; `anywhere` is the whole report."""
+    """Parse `under 2-1-4` and `under [Lab 2, 1]` to a path of headings; `anywhere` is the whole report."""
     if text is None:
         return None
     path = text.removeprefix("under ").strip()
@@ -139,7 +139,7 @@ CodeOf: TypeAlias = "Callable[[str], Mapping[str, str]]"
 
 
 def task(loaded: Expanded, path: Path, limits: Limits, code_of: CodeOf) -> Task:
-    """The task of a spec in full that the schema and all checks found right; `limits` are the lab's.
+    """Make the task of a validated spec in full; `limits` are the lab's.
 
     `code_of` gives the source of a network of the course's by name; nothing for the zoo's.
     """
@@ -147,13 +147,13 @@ def task(loaded: Expanded, path: Path, limits: Limits, code_of: CodeOf) -> Task:
 
 
 def limits_of(data: Any, base: Limits) -> Limits:
-    """The limits that some `limits:` says; those of `base` where it says nothing."""
+    """Parse `limits:`; what it leaves out comes from `base`."""
     amounts: dict[str, Any] = {key: _amount(data[key]) for key in ("memory", "output") if key in data}
     return replace(base, **language.fields(Limits, data), **amounts)
 
 
 def with_environment(data: Any, base: Limits) -> Limits:
-    """The limits with the environment that a task or a lab says, if it says one."""
+    """Add a task's or a lab's `environment` to the limits, if there is one."""
     if "environment" not in data:
         return base
     return replace(base, environment=Environment(**language.fields(Environment, data["environment"])))
@@ -166,7 +166,7 @@ def _amount(text: str) -> int:
 
 
 class _Parser:
-    """From validated plain data to the frozen types. Nothing here can fail: the schema has been there before."""
+    """Turns validated plain data into frozen types. Nothing can fail here: the schema was checked before."""
 
     def __init__(self, loaded: Expanded, path: Path, limits: Limits, code_of: CodeOf) -> None:
         self.loaded = loaded
@@ -197,7 +197,7 @@ class _Parser:
         )
 
     def _subject(self, data: Any, main: Mapping[str, Any], here: yaml.Path) -> SubjectSpec:
-        """The subject at a place; of a case, what it leaves out is the task's."""
+        """Parse a subject; what a case leaves out comes from the task's."""
         mark = self.loaded.mark(here)
         whole = with_inherited(data, main)
         arguments = {name: self._argument(value) for name, value in whole.get("arguments", {}).items()}
@@ -213,7 +213,7 @@ class _Parser:
         return SubjectSpec(**language.fields(SubjectSpec, whole), **found, input=first, further=tuple(further))
 
     def _argument(self, value: Any) -> Any:
-        """The value; a file beside the spec as its path."""
+        """Parse an argument; a file beside the spec becomes its path."""
         own = programs.beside_the_spec(value) if isinstance(value, str) else None
         return value if own is None else self.path.absolute().parent / own
 

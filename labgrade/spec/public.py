@@ -23,7 +23,7 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]+")  # and so does any one word of letters: o
 
 
 def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
-    """The task as students may read it, or None where nothing of it is public.
+    """Return the task as students may read it, or None if nothing of it is public.
 
     Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
     counted anew. What remains is a spec that validates. `told`: it says what hidden checks are worth.
@@ -33,19 +33,25 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
         return None
     shown = {key: copy.deepcopy(value) for key, value in data.items() if key not in ("checks", "answers", "points")}
     if "subject" in shown and all("cases" in check for check in checks):
-        _spell_out(checks, shown["subject"])
+        _inherit_subject(checks, shown["subject"])
         shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
     used = {name for check in checks for _, name in answers_of(check)}
     points = worth(checks)
     others = worth(data["checks"]) - points + as_credit(shown.pop(HIDDEN_POINTS, 0))
-    hidden = {HIDDEN_POINTS: plain(others)} if told and others else {}
-    ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": plain(points), **hidden, **shown}
+    hidden = {HIDDEN_POINTS: points_as_number(others)} if told and others else {}
+    ordered = {
+        "id": shown.pop("id"),
+        "title": shown.pop("title"),
+        "points": points_as_number(points),
+        **hidden,
+        **shown,
+    }
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
     return {**ordered, "answers": answers, "checks": checks}
 
 
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
-    """What hidden checks of some specs say and public parts of none do: ids, models, files, quantities, hints.
+    """Return what only hidden checks say: ids, models, files, quantities, hints.
 
     What stands in other texts by chance is left out, or nobody would believe what is told: one plain word, or a short
     text. Names with a digit, a dash or an underscore, models and sentences are no chance.
@@ -58,19 +64,19 @@ def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def mentions(text: str, word: str) -> bool:
-    """Whether a text holds a word or a phrase by itself, and not as a part of a longer one."""
+    """Return whether a text holds a word or phrase by itself, not within a longer one."""
     spaced = r"\s+".join(map(re.escape, word.split()))
     return re.search(rf"(?<![\w./-]){spaced}(?![\w/-]|\.\w)", text) is not None
 
 
-def _spell_out(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
-    """Give each case all that it inherits from the task's subject, which is then left out itself."""
+def _inherit_subject(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
+    """Give each case all that it inherits from the task's subject, and remove that subject."""
     for check in checks:
         check["cases"] = [copy.deepcopy(with_inherited(case, main)) for case in check["cases"]]
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in data, keys apart."""
+    """Yield every text in data except keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -80,7 +86,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """Every key in data: the columns of a table, and what a config names."""
+    """Yield every key in data."""
     if isinstance(value, dict):
         yield from map(str, value)
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -92,6 +98,6 @@ def worth(checks: Iterable[dict[str, Any]]) -> Fraction:
     return sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
 
 
-def plain(points: Fraction) -> int | float:
-    """Points as a spec has them."""
+def points_as_number(points: Fraction) -> int | float:
+    """Return points as a number for a spec."""
     return points.numerator if points.denominator == 1 else float(points)

@@ -59,7 +59,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A registered function, known by reading its source. `slip`: what it says of itself where it is one."""
+    """A registered function, known from its source. `slip`: its slip note, if it is one."""
 
     name: str
     file: Path
@@ -125,14 +125,13 @@ class Entry:
         if folder not in known:
             known[folder] = sorted(_data_below(folder))
         names = "|".join(re.escape(path.name) for path in known[folder])
-        wanted = re.compile(f"{_FINDS_FILES}|{names}" if names else "(?!)")
-        texts = (file.read_text(encoding="utf-8", errors="replace") for file in self.sources(known))
-        return known[folder] if any(map(wanted.search, texts)) else []
+        reads = (names and _reads_files(file.read_bytes(), names) for file in self.sources(known))
+        return known[folder] if any(reads) else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """All entries of one kind ("checker", "quantity") and what was wrong with some of the files."""
+    """All entries of one kind ("checker", "quantity"), and findings about some files."""
 
     kind: str
     entries: Mapping[str, Entry] = field(default_factory=dict)
@@ -191,7 +190,7 @@ def _text(file: Path) -> str:
 
 
 def _unfit_for_models(file: Path, found: list[Entry]) -> Iterator[SpecFinding]:
-    """Why no task can be about the networks of a file."""
+    """Say why a file's networks can't be used."""
     mark = Mark(str(file), 1, 1)
     if file.stem in _ZOO:
         yield SpecFinding(mark, f"'{file.stem}/...' are models of labgrade's own; call the file otherwise")
@@ -207,7 +206,7 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
             try:
-                slip = slips.note(docstring)
+                slip = slips.slip_note(docstring)
             except ValueError as error:
                 raise SpecError([SpecFinding(Mark(str(file), node.lineno, 1), str(error))]) from None
             yield Entry(
@@ -226,7 +225,7 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
 
 
 def _annotation(node: ast.FunctionDef, place: int) -> str:
-    """What a positional parameter is: for a checker, the kinds of answer that it judges, and what it expects."""
+    """Return the annotation of a positional parameter: what a checker judges or expects."""
     taken = (*node.args.posonlyargs, *node.args.args)[place : place + 1]
     return next((ast.unparse(each.annotation) for each in taken if each.annotation), "")
 
@@ -234,7 +233,7 @@ def _annotation(node: ast.FunctionDef, place: int) -> str:
 def _parameters(
     file: Path, node: ast.FunctionDef, aliases: _Aliases, *, lenient: bool
 ) -> Iterator[tuple[str, Parameter]]:
-    """What a spec may set: parameters by name alone; `lenient`, all of them, also without a simple annotation."""
+    """Yield what a spec may set: keyword-only parameters; if `lenient`, all, even without a simple annotation."""
     arguments = list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
     if lenient:
         defaults: list[ast.expr | None] = [None] * (len(node.args.args) - len(node.args.defaults))
@@ -251,7 +250,7 @@ def _parameters(
         yield (
             argument.arg,
             Parameter(
-                annotation=_written(argument.annotation, aliases),
+                annotation=_annotation_text(argument.annotation, aliases),
                 schema=schema,
                 required=default is None,
                 default=ast.unparse(default) if default is not None else "",
@@ -284,14 +283,14 @@ def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
     return None
 
 
-def _written(node: ast.expr | None, aliases: _Aliases) -> str:
-    """An annotation as a person reads it: names that stand for a choice are spelt out."""
+def _annotation_text(node: ast.expr | None, aliases: _Aliases) -> str:
+    """Return an annotation for people, with aliases of choices spelt out."""
     if isinstance(node, ast.Name) and (meant := aliases.of(node.id)) is not None:
-        return _written(meant, aliases)
+        return _annotation_text(meant, aliases)
     if isinstance(node, ast.BinOp):
-        return f"{_written(node.left, aliases)} | {_written(node.right, aliases)}"
+        return f"{_annotation_text(node.left, aliases)} | {_annotation_text(node.right, aliases)}"
     if isinstance(node, ast.Subscript):
-        of, inner = ast.unparse(node.value), [_written(each, aliases) for each in _elements(node.slice)]
+        of, inner = ast.unparse(node.value), [_annotation_text(each, aliases) for each in _elements(node.slice)]
         return inner[0] if of == "Annotated" else f"{of}[{', '.join(inner)}]"
     return ast.unparse(node) if node else ""
 
@@ -311,7 +310,7 @@ class _Aliases:
         self._assigned, self._imported = _top(source)
 
     def of(self, name: str) -> ast.expr | None:
-        """What a name stands for; None where that is not seen from the file."""
+        """Return what a name stands for, or None if the file does not show it."""
         if name in self._assigned or name not in self._imported:
             return self._assigned.get(name)
         module, there = self._imported[name]
@@ -328,7 +327,7 @@ def _parsed(source: str) -> ast.Module:
 
 @functools.cache
 def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, str]]]:
-    """What is assigned at the top of a file; and each name that it imports from beside it, with module and name."""
+    """Return a file's top-level assignments, and its imports from neighbours by name."""
     assigned: dict[str, ast.expr] = {}
     imported: dict[str, tuple[str, str]] = {}
     for node in _parsed(source).body:
@@ -382,7 +381,7 @@ _RELATIVE = re.compile(
 
 @functools.cache  # by content: a file is asked about for each function that depends on it
 def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
-    """What a file imports of its own package: how many folders up, and the module.
+    """Return the relative imports of a source: how many folders up, and the module.
 
     By pattern, as parsing all files takes half a second a command. What only looks like an import is one, too: a file
     more in a digest does no harm.
@@ -392,6 +391,12 @@ def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
         names = [match["module"]] if match["module"] else re.findall(r"\w+", match["names"])
         found += ((len(match["level"]), name) for name in names)
     return tuple(found)
+
+
+@functools.cache  # by content, as above
+def _reads_files(source: bytes, names: str) -> bool:
+    """Whether a file looks for files beside it, or says one of the names, which are a pattern."""
+    return re.search(f"{_FINDS_FILES}|{names}", source.decode("utf-8", "replace")) is not None
 
 
 def _short_digest(text: str) -> str:

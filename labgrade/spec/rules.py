@@ -28,7 +28,7 @@ _REVEALED = (*SCALAR_KINDS, "histogram")  # the types of which a line can say wh
 
 
 def findings(loaded: Loaded, course: Course) -> list[SpecFinding]:
-    """Every finding that needs more than one place of the file, or the course, to be seen."""
+    """Return every finding that takes several places of the file, or the course, to see."""
     if not isinstance(loaded.data, dict):
         return []
     finder = _Finder(loaded, course)
@@ -69,7 +69,7 @@ class _Finder:
                 yield index, check
 
     def names(self) -> None:
-        """The id is the file's name; no two checks share one."""
+        """Check that the id is the file's name and that check ids are unique."""
         stem = PurePath(self.loaded.file).stem
         if isinstance(self.data.get("id"), str) and self.data["id"] != stem:
             self._find(("id",), f"the id '{self.data['id']}' differs from the file's name, '{stem}'")
@@ -84,7 +84,7 @@ class _Finder:
         self._twice = len(seen) < sum(isinstance(check.get("id"), str) for _, check in self.checks())
 
     def points(self) -> None:
-        """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
+        """Check that points add up: checks to the task (bonus aside), rubric lines to their check."""
         if not isinstance(self.data.get("checks"), list):
             return  # which is said by itself
         finer = [place for index, check in self.checks() for place in self._unearnable(check, ("checks", index))]
@@ -115,7 +115,7 @@ class _Finder:
         return list(finer)
 
     def answers(self) -> None:
-        """Each answer is used, each used one exists."""
+        """Check that each answer is used and each used one exists."""
         answers = mapping(self.data.get("answers")) if isinstance(self.data.get("checks"), list) else {}
         asked = [
             (("checks", index, *place), name) for index, check in self.checks() for place, name in answers_of(check)
@@ -129,7 +129,7 @@ class _Finder:
                 self._find(path, f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}")
 
     def needs(self) -> None:
-        """Needs name other checks, never in a circle, and a visible check needs no hidden one."""
+        """Check that needs name other checks without a cycle, and that no visible check needs a hidden one."""
         by_name = {check["id"]: check for _, check in self.checks() if isinstance(check.get("id"), str)}
         graph: dict[str, list[str]] = {}
         for index, check in self.checks():
@@ -151,7 +151,7 @@ class _Finder:
             self._find(("checks", first, "needs"), f"these checks need each other: {circle}")
 
     def one_check(self, check: dict[str, Any], path: Path) -> None:
-        """A check is judged by a checker or by hand, and its parts fit together."""
+        """Check that a check is judged by a checker or by hand, and that its parts fit together."""
         for place, message in _counterexample(self.data, check, path):
             self._find(place, message)
         self._reveal(check, (*path, "reveal"))
@@ -178,7 +178,7 @@ class _Finder:
             self._find(path, "say what is right: 'expected'")
 
     def _expects_nothing(self, checker: object) -> bool:
-        """Some checkers have what is right as their parameters, or know it by themselves: their signature says so."""
+        """Return whether a checker's signature says that it needs no expected value."""
         name = next(iter(checker), None) if isinstance(checker, dict) else checker
         entry = self.course.checkers.entries.get(str(name))
         return entry is not None and "None" in entry.expects.split(" | ")
@@ -205,7 +205,7 @@ class _Finder:
         return [mapping(form) for form in forms]
 
     def _is_live(self, answer: object) -> bool:
-        return any("call" in form or rules_form.varies(form) for form in self._forms(answer))
+        return any("call" in form or rules_form.varies_with_subject(form) for form in self._forms(answer))
 
     def _not_live(self, answer: object) -> str:
         if any("build" in mapping(form.get("run")) for form in self._forms(answer)):

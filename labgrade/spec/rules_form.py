@@ -28,10 +28,12 @@ _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), input.npy"
 
 
-def varies(form: dict[str, Any]) -> bool:
-    """Whether something that the program is handed changes with the subject."""
+def varies_with_subject(form: dict[str, Any]) -> bool:
+    """Return whether something that a program is handed changes with the subject."""
     provided = _provided(form).values()
-    return bool(_given(form)) or any(isinstance(source, str) and programs.of_subject(source) for source in provided)
+    return bool(_arguments_given(form)) or any(
+        isinstance(source, str) and programs.of_subject(source) for source in provided
+    )
 
 
 def findings(loaded: Loaded) -> Iterator[SpecFinding]:
@@ -49,7 +51,7 @@ def findings(loaded: Loaded) -> Iterator[SpecFinding]:
 
 
 def _read_twice(data: dict[str, Any], loaded: Loaded) -> Iterator[SpecFinding]:
-    """Answers that are read of one place: what is right of one is then handed in as the other, too."""
+    """Find answers that are read from the same place."""
     judged = [check.get("answer") for _, check in checks(data)]
     seen: list[tuple[dict[str, Any], object, str]] = []
     for name, answer in mapping(data.get("answers")).items():
@@ -79,20 +81,20 @@ def _form(
         configs = sum("config" in each for each in subjects)
         yield from _run(form, path, kind, loaded, has_subject=there and not configs)
         whole = "config" if there and configs == len(subjects) else "model" if there and not configs else ""
-        yield from _arguments(_given(form), (*path, "run", "given"), whole)
+        yield from _arguments(_arguments_given(form), (*path, "run", "given"), whole)
         single = [(*path, "run", "provide", to) for to, source in _provided(form).items() if source == programs.INPUT]
-        single += [(*path, "run", "given")] if programs.INPUT_SIZE in _given(form) else []
+        single += [(*path, "run", "given")] if programs.INPUT_SIZE in _arguments_given(form) else []
         for place in single if any("inputs" in each for each in subjects) else ():
             yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
         yield from _text(form, path, kind)
-    yield from _raw(form, path)
+    yield from _raw_bytes_problem(form, path)
     if isinstance(form.get("find"), str):
         yield from _pattern(form["find"], (*path, "find"))
 
 
-def _raw(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
-    """Bytes of which nobody says what they are; and what is said of a file that says so itself."""
+def _raw_bytes_problem(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
+    """Find raw bytes without a type, and a type given for a file that states its own."""
     named = str(form.get("file", form.get("files", "")))
     said = [word for word in ("dtype", "shape") if word in form]
     if named.lower().endswith(".bin") and len(said) == 1:
@@ -155,7 +157,7 @@ def _run(
 
 
 def _arguments(given: list[Any], place: yaml.Path, subject: str) -> Iterator[tuple[yaml.Path, str]]:
-    """What does not fit of a program's arguments; `subject` is a 'config', a 'model', or nothing that all cases are."""
+    """Say what is wrong with a program's arguments. `subject`: 'config' or 'model' if all cases are one, else ""."""
     for word in given:
         if word == programs.CONFIG and subject != "config":
             yield place, f"'{word}' is of a subject that is a config, and this task has none"
@@ -166,7 +168,7 @@ def _arguments(given: list[Any], place: yaml.Path, subject: str) -> Iterator[tup
             yield place, f"'{word}' is as many arguments as {many}: put it last"
 
 
-def _given(form: dict[str, Any]) -> list[Any]:
+def _arguments_given(form: dict[str, Any]) -> list[Any]:
     return listed(mapping(form.get("run")).get("given"))
 
 

@@ -32,7 +32,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     main = mapping(data.get("subject"))
     for path, message in (
         *_subjects(data, main, FilePath(loaded.file).parent),
-        *_given(data),
+        *_given_findings(data),
         *_arguments(data, main, FilePath(loaded.file).parent),
         *_artifacts(data),
         *_quantities(data, main, course),
@@ -66,14 +66,14 @@ def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> I
 
 
 def _beside_problem(name: str, folder: FilePath) -> str:
-    """Why this is no file beside the spec; "" where it is one. A kit copies it to students, by its name."""
+    """Say why this is no file beside the spec, or "". A kit copies such files by name."""
     if not is_inside(name.removeprefix("./")) or not name.isprintable():
         return f"'{one_line(name)}' leads out of the spec's folder; name a file that lies in it"
     return "" if (folder / name).is_file() else f"there is no file '{name}' beside the spec"
 
 
 def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
-    """Values that can't be drawn, and two ways of saying one thing."""
+    """Find inputs whose values can't be drawn, and things said twice."""
     if "input" in subject and "inputs" in subject:
         yield (*path, "inputs"), "give 'input' or 'inputs', not both"
     if "inputs" in subject and ("file" in subject or "handed_in" in subject):
@@ -92,8 +92,8 @@ def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
             yield (*place, "dtype"), f"'{fill}' draws no whole numbers; there is 'fill: tokens'"
 
 
-def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """What a call is given fits the task's subject, and those of the cases of its answer."""
+def _given_findings(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Check that a call's arguments fit the task's subject and those of its cases."""
     for name, answer in mapping(data.get("answers")).items():
         subjects = subjects_of(name, data)
         files = {kind for subject in subjects if (kind := _is_file(subject)) is not None}
@@ -111,13 +111,13 @@ def _given(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> Iterator[str]:
-    """What is wrong with one of labgrade's own arguments where these are the subjects."""
-    if word not in ALL and word in _known(subjects):
+    """Say what is wrong with one of labgrade's own arguments for these subjects."""
+    if word not in ALL and word in _known_arguments(subjects):
         lacking = "the task's own subject" if word not in _given_by(subjects[0]) else "each case"
         yield f"'{word}' is not given by {lacking}: add it to its `arguments`, or its `config`"
         return
     if word not in ALL:
-        yield f"no argument is called '{word}'{offer(word, _known(subjects))}"
+        yield f"no argument is called '{word}'{offer(word, _known_arguments(subjects))}"
         return
     about = {"config" in subject for subject in subjects}
     if word == "model_path" and False in files:
@@ -131,7 +131,7 @@ def _argument(word: str, subjects: list[dict[str, Any]], files: set[bool]) -> It
 
 
 def _is_own(word: str, subjects: list[dict[str, Any]]) -> bool:
-    """Whether each subject has an argument of this name, or a config that holds it."""
+    """Return whether each subject has an argument of this name, or a config that holds it."""
     return word not in ALL and bool(subjects) and all(word in _given_by(each) for each in subjects)
 
 
@@ -139,13 +139,13 @@ def _given_by(subject: dict[str, Any]) -> dict[str, Any]:
     return {**mapping(subject.get("config")), **mapping(subject.get("arguments"))}
 
 
-def _known(subjects: list[dict[str, Any]]) -> list[str]:
+def _known_arguments(subjects: list[dict[str, Any]]) -> list[str]:
     own = [name for each in subjects for word in ("config", "arguments") for name in mapping(each.get(word))]
     return list(dict.fromkeys((*own, *ALL)))
 
 
 def _arguments(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
-    """Arguments of the task's own that are called as labgrade's are, or name a file that is not there."""
+    """Find the task's own arguments that are named like labgrade's, or name a missing file."""
     places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]
     for path, subject in places:
         for name, value in mapping(subject.get("arguments")).items():
@@ -163,7 +163,7 @@ def _arguments(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> 
 
 
 def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Files that students make are measured, and nothing else is."""
+    """Check that exactly the files that students make are measured."""
     answers = mapping(data.get("answers"))
     made = {name for name, answer in answers.items() if mapping(answer).get("type") in ARTIFACT_KINDS}
     for name in made:
@@ -178,12 +178,12 @@ def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         elif answer in answers and answer not in made and "measured" in check:
             yield (
                 (*path, "measured"),
-                f"'{answer}' is no file to be measured; its type is not one of {_named(ARTIFACT_KINDS)}",
+                f"'{answer}' is no file to be measured; its type is not one of {_joined(ARTIFACT_KINDS)}",
             )
 
 
 def _no_file(form: dict[str, Any], kind: str) -> str:
-    """Why a form gives no file of the kind; nothing where it does."""
+    """Say why a form gives no file of the kind, or ""."""
     called, read = "call" in form, set(form) - {"run"}
     if kind == "files":
         fits = read == {"files"} and isinstance(form["files"], dict)
@@ -201,7 +201,7 @@ def _no_file(form: dict[str, Any], kind: str) -> str:
 
 
 def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> Iterator[tuple[Path, str]]:
-    """A quantity of a file is asked of a file, a quantity of a model of a model."""
+    """Check that quantities of files are asked of files, and those of models of models."""
     for path, check in checks(data):
         yield from _measured(mapping(check.get("measured")), (*path, "measured"), course, alone=not main)
         subjects = [with_inherited(case, main) for _, case in rows(check, path, "cases")] or [main]
@@ -237,7 +237,7 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
 
 
 def _measured(call: dict[str, Any], path: Path, course: Course, *, alone: bool) -> Iterator[tuple[Path, str]]:
-    """A quantity that is computed of no file, or compares it with a subject where there is none (`alone`)."""
+    """Check that a measured quantity takes a file, and is given a subject if it compares with one."""
     entry = course.quantities.entries.get(str(call.get("quantity")))
     if entry is None:
         return
@@ -255,7 +255,7 @@ def _calls(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, 
 def _left_open(
     check: dict[str, Any], path: Path, subjects: list[dict[str, Any]], course: Course
 ) -> Iterator[tuple[Path, str]]:
-    """The parameters that a quantity needs, and that neither the spec nor the arguments of each subject give."""
+    """Find required parameters of a quantity that neither the spec nor a subject's arguments give."""
     for place, call in (*_calls(check, path), ((*path, "measured"), mapping(check.get("measured")))):
         entry = course.quantities.entries.get(str(call.get("quantity")))
         given = [{*mapping(call.get("with")), *mapping(each.get("arguments"))} for each in subjects]
@@ -271,14 +271,14 @@ def _takes(call: dict[str, Any], course: Course) -> str:
 
 
 def _is_file(subject: dict[str, Any]) -> bool | None:
-    """Whether a subject is an ONNX file; None where it names nothing."""
+    """Return whether a subject is an ONNX file; None if it names nothing."""
     if "file" in subject or "handed_in" in subject:
         return True
     model = subject.get("model")
     return model.endswith(".onnx") if isinstance(model, str) else None
 
 
-def _named(words: tuple[str, ...]) -> str:
+def _joined(words: tuple[str, ...]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
@@ -304,7 +304,7 @@ def _of_cases(
 
 
 def _asked_of_own(check: dict[str, Any], loaded: Loaded) -> bool:
-    """Whether another check judges the same answer on the task's own subject; in a kit a case may stand in for that."""
+    """Return whether another check judges the same answer on the task's own subject; in a kit a case may do."""
     others = (
         other
         for _, other in rows(cast("dict[str, Any]", loaded.data), (), "checks")
@@ -314,11 +314,15 @@ def _asked_of_own(check: dict[str, Any], loaded: Loaded) -> bool:
 
 
 def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
-    """A subject with all that it leaves to defaults."""
+    """Return a subject with its defaults filled in."""
     model = str(subject.get("model"))
     network = course.network(model)
-    usual = {name: each.default for name, each in network.parameters.items()} if network else catalogue.usual(model)
-    options = {**onnx_export.DEFAULTS, **{name: _plain(default) for name, default in usual.items()}}
+    usual = (
+        {name: each.default for name, each in network.parameters.items()}
+        if network
+        else catalogue.default_options(model)
+    )
+    options = {**onnx_export.DEFAULTS, **{name: _default_value(default) for name, default in usual.items()}}
     several = listed(subject.get("inputs")) or [subject.get("input")]
     return {
         **{name: value for name, value in subject.items() if name != "input"},
@@ -328,8 +332,8 @@ def _in_full(subject: dict[str, Any], course: Course) -> dict[str, Any]:
     }
 
 
-def _plain(default: str) -> object:
-    """The value of a default as Python writes it; what is no plain data stays as it is written."""
+def _default_value(default: str) -> object:
+    """Parse a default as Python writes it; what is no plain data stays text."""
     try:
         return ast.literal_eval(default)
     except (ValueError, SyntaxError):
@@ -337,7 +341,7 @@ def _plain(default: str) -> object:
 
 
 def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
-    """Options that the model does not take, where a case may have inherited them; those that a network needs."""
+    """Find options that the model does not take, and those that a network lacks."""
     model = subject.get("model")
     if not isinstance(model, str):
         return
@@ -347,7 +351,11 @@ def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course
             yield SpecFinding(loaded.mark(path), f"'{model}' needs 'options: {{{option}: ...}}'")
     if not options:
         return  # so that the source of the zoo is read only where something is held against it
-    known = catalogue.of(model) if network is None else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
+    known = (
+        catalogue.options_of(model)
+        if network is None
+        else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
+    )
     for option in options:
         if known is not None and option not in known:
             message = f"'{model}' has no option '{option}'{offer(option, sorted(known))}"

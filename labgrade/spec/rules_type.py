@@ -71,7 +71,7 @@ _BEST = ("argmax", "argmin")
 
 
 def _answers(check: dict[str, Any], answers: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
-    """Check another answer as the right value: that its type fits, and what is taken of its rows."""
+    """Check another answer used as the right value: its type, and what is taken from its rows."""
     own, kind = check.get("answer"), _kind(answers, check.get("answer"))
     for place, source in sources(check, path):
         name, take = source.get("answer"), source.get("take")
@@ -115,7 +115,7 @@ def _kind(answers: dict[str, Any], name: object) -> str:
 
 
 def _time(check: dict[str, Any], kind: str, path: Path) -> Iterator[tuple[Path, str]]:
-    """No machine takes as long as another: a time has a limit, or is one that the student says elsewhere, too."""
+    """Check that a time is compared with a limit or with the student's own figure, since machines differ."""
     for place, source in sources(check, path) if kind == "time" else ():
         given = place[-1] == "value" or "expected" in check
         if given and "answer" not in source:
@@ -129,9 +129,11 @@ def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> It
     given = check.get("checker")
     name = given if isinstance(given, str) else next(iter(mapping(given)), "")
     entry = course.checkers.entries.get(name)
-    taken = _taken(entry.judges) if entry else _EVERYTHING
+    taken = _types_judged(entry.judges) if entry else _EVERYTHING
     if kind and kind not in taken:
-        fitting = [other for other, each in sorted(course.checkers.entries.items()) if kind in _taken(each.judges)]
+        fitting = [
+            other for other, each in sorted(course.checkers.entries.items()) if kind in _types_judged(each.judges)
+        ]
         yield (*path, "checker"), f"'{name}' judges no {kind}; there is {', '.join(fitting) or 'no checker that does'}"
 
 
@@ -156,7 +158,7 @@ def _columns(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
 
 
 def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, path: Path) -> Iterator[tuple[Path, str]]:
-    """A picture is of two columns that there are, or of numbers on a grid, and shows nothing that is hidden."""
+    """Check that a picture names existing columns or a grid, and shows nothing hidden."""
     drawn, place = mapping(check.get("picture")), (*path, "picture")
     if not drawn:
         return
@@ -184,13 +186,13 @@ def _picture(check: dict[str, Any], answers: dict[str, Any], course: Course, pat
             yield (*place, axis), f"the answer has no column of numbers '{named}'{offer(str(named), numbers)}"
 
 
-def _taken(annotation: str) -> frozenset[str]:
+def _types_judged(annotation: str) -> frozenset[str]:
     known = [_TAKEN.get(part) for part in annotation.split(" | ")]
     return _EVERYTHING if None in known else frozenset().union(*(each for each in known if each))
 
 
 def _quantities(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:
-    """Quantities whose values can't be of the answer's type, and published figures that are no figures."""
+    """Find quantities whose values can't be of the answer's type, and published values that are no numbers."""
     for place, source in sources(check, path):
         name = source.get("quantity")
         entry = course.quantities.entries.get(name) if isinstance(name, str) else None
@@ -216,9 +218,12 @@ def _ranges(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
             if not is_number(when.get(low)) or not is_number(when.get(high)):
                 continue
             if when[low] > when[high] or (strict and when[low] == when[high]):
-                yield (*place, "when"), f"no value is {_said(low)} {when[low]} and {_said(high)} {when[high]}"
+                yield (
+                    (*place, "when"),
+                    f"no value is {_bound_as_written(low)} {when[low]} and {_bound_as_written(high)} {when[high]}",
+                )
                 break
 
 
-def _said(bound: str) -> str:
+def _bound_as_written(bound: str) -> str:
     return bound.replace("_", " ")

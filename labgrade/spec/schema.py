@@ -108,7 +108,7 @@ def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
         "given": {"type": "array", "minItems": 1, "items": given},
         "check": _check(course.quantities),
         "beside": {**_object("a row of 'beside'", Comparison, **subject), **_with_input([])},
-        "checker": _named("checker", course.checkers),
+        "checker": _call_schema("checker", course.checkers),
         "source": _source(),
         "quantity": _quantity(course.quantities),
     }
@@ -120,7 +120,7 @@ def _object(title: str, holder: type | str, **made: Schema) -> Schema:
 
 
 def _words(title: str, holder: type | str, **made: Schema) -> Schema:
-    """The same, where it is known already that it is a mapping."""
+    """As `_object`, for a value that is known to be a mapping."""
     needed: Schema = {"required": required(holder)} if required(holder) else {}
     return {"title": title, "additionalProperties": False, **needed, "properties": properties(holder, **made)}
 
@@ -153,7 +153,7 @@ def _of_a_subject() -> dict[str, Schema]:
 
 
 def _or_each(one: Any) -> Schema:
-    """A value, or `{each: [...]}`: those of the variants."""
+    """A value, or `{each: [...]}` with one for each variant."""
     several: Schema = {"type": "array", "minItems": 2, "uniqueItems": True, "items": one}
     told: Schema = {"description": one["description"]} if "description" in one else {}
     then = _object("variants", "each", each=several)
@@ -301,7 +301,7 @@ def _source() -> Schema:
     }
 
 
-def _named(kind: str, entries: Registry) -> Schema:
+def _call_schema(kind: str, entries: Registry) -> Schema:
     """A name, or a name with its parameters: `close` or `{close: {rtol: 1e-5}}`."""
     names = sorted(entries.entries)
     return {

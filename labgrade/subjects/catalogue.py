@@ -19,16 +19,16 @@ _NEXT = re.compile(r"^[^\s)]", re.MULTILINE)  # the next statement at the top; a
 _FIXED = frozenset({"self", "weights", "progress"})
 
 
-def of(model: str) -> frozenset[str] | None:
-    """The options of a model, `frozen` and `tiled` among them; None where the source does not tell."""
+def options_of(model: str) -> frozenset[str] | None:
+    """Return a model's options, with `frozen` and `tiled`; None if its source does not tell."""
     if not model.startswith(models.COLLECTION):
         return options.ALL if model in models.names() else None
     known = _parameters(model.removeprefix(models.COLLECTION))
     return frozenset(known.keys() | options.ALL) - _FIXED if known is not None else None
 
 
-def usual(model: str) -> Mapping[str, str]:
-    """What the options of a model of the zoo are where nobody says, as Python writes it."""
+def default_options(model: str) -> Mapping[str, str]:
+    """Return the default options of a model of the zoo, as Python source."""
     known = _parameters(model.removeprefix(models.COLLECTION).removesuffix(onnx_export.SUFFIX)) or {}
     return {name: default for name, default in known.items() if default}
 
@@ -39,7 +39,7 @@ def _parameters(name: str) -> Mapping[str, str] | None:
         builder = _defined(source, "def", name)
         if isinstance(builder, ast.FunctionDef):
             built = _initialiser(source, ast.unparse(builder.returns)) if builder.returns else None
-            return {**_named(built), **_named(builder)} if built is not None else None
+            return {**_parameter_defaults(built), **_parameter_defaults(builder)} if built is not None else None
     return None
 
 
@@ -49,7 +49,7 @@ def _initialiser(source: str, name: str) -> ast.FunctionDef | None:
 
 
 def _defined(source: str, kind: str, name: str) -> ast.stmt | None:
-    """The function or class of a file; it alone is parsed, which takes a tenth of the time of the whole file."""
+    """Parse only one function or class of a file, in a tenth of the time of the whole."""
     start = re.search(rf"^{kind} {re.escape(name)}\b", source, re.MULTILINE)
     if start is None:
         return None
@@ -57,8 +57,8 @@ def _defined(source: str, kind: str, name: str) -> ast.stmt | None:
     return ast.parse(source[start.start() : end.start() if end else len(source)]).body[0]
 
 
-def _named(function: ast.FunctionDef) -> dict[str, str]:
-    """The parameters of a function, each with its default; "" where it has none."""
+def _parameter_defaults(function: ast.FunctionDef) -> dict[str, str]:
+    """Return a function's parameters with their defaults, "" for none."""
     taken = function.args
     places = [*taken.posonlyargs, *taken.args]
     defaults = [*[None] * (len(places) - len(taken.defaults)), *taken.defaults, *taken.kw_defaults]

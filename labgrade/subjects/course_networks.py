@@ -24,7 +24,7 @@ _INIT = "__init__"
 
 
 def builder(model: str, code: Mapping[str, str]) -> tuple[Callable[..., torch.nn.Module], set[str]]:
-    """The function behind `jsc/tiny`, and the options that it takes. `code`: sources by file, its own among them.
+    """Return the function behind `jsc/tiny` and its options. `code`: the sources by file.
 
     Raises:
         ValueError: the file can't be imported, or what the function gives is no network.
@@ -67,7 +67,7 @@ class _NetworkFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The module of that name, if it is one of the package's."""
+        """Find a module of the package."""
         del path, target
         if fullname not in self._files and fullname not in self._folders:
             return None
@@ -83,7 +83,7 @@ def _dotted(package: str, file: str) -> str:
 
 
 class _Loader:
-    """A module of a text."""
+    """Loads a module from a text."""
 
     def __init__(self, text: str, *, is_package: bool) -> None:
         self._text, self._package = text, is_package
@@ -94,7 +94,7 @@ class _Loader:
         return self._text
 
     def is_package(self, fullname: str) -> bool:
-        """Whether other modules lie in it."""
+        """Return whether the module is a package."""
         del fullname
         return self._package
 

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PACKAGE, _UTILS = "torch._dynamo", "torch._dynamo.utils"
-_SHAPES = "torch.fx.experimental.symbolic_shapes"
+_SHAPES, _SYMPY = "torch.fx.experimental.symbolic_shapes", "sympy"
 _MARK = "__dynamo_disable"  # where torch keeps the wrapped function
 
 
 @contextlib.contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Switch the garbage collector off meanwhile; the last thread to leave restores it.
+    """Switch the garbage collector off for a while; the last thread to leave restores it.
 
     For what makes many objects and few cycles: looking is then a seventh of the time, or more.
     """
-    _Uncollected.enter()
+    _CollectorSwitch.enter()
     try:
         yield
     finally:
-        _Uncollected.leave()
+        _CollectorSwitch.leave()
 
 
-class _Uncollected:
-    """How many are in, over all threads: the first one notes whether Python looked, the last one restores it."""
+class _CollectorSwitch:
+    """Counts users over all threads: the first notes whether the collector was on, the last restores it."""
 
     lock, inside, looked = threading.Lock(), 0, True
 
@@ -58,7 +58,7 @@ class _Uncollected:
 
 @contextlib.contextmanager
 def importing_quickly() -> Iterator[None]:
-    """Look for no garbage, and read no source for lines that nobody asks for: a fifth of importing torch.
+    """Import without garbage collection and without reading source lines, which saves a fifth of importing torch.
 
     torch notes the file, the number of a line and the module for each operator that it registers, by functions that
     also find the line itself, by reading and parsing the file, and where the files of all modules really lie.
@@ -74,7 +74,7 @@ def importing_quickly() -> Iterator[None]:
 
 
 def _module_of_frame(what: object) -> types.ModuleType | None:
-    """The module whose code runs in a frame; None for anything else, and for code of no module."""
+    """Return the module whose code runs in a frame, or None."""
     return sys.modules.get(what.f_globals.get("__name__", "")) if isinstance(what, types.FrameType) else None
 
 
@@ -83,21 +83,27 @@ def without_symbols() -> Iterator[None]:
     """Keep `torch.fx.experimental.symbolic_shapes` from being loaded for sizes that are plain numbers.
 
     Loading it takes a third of the CPU of importing torch: all of sympy. The first addition on the meta device does so,
-    to ask whether a size is a symbol. What asks for another part of it, or about a symbol, gets the real one.
+    to ask whether a size is a symbol, and so does what decides on the type of a result. What asks for another part of
+    either, or about a symbol, gets the real one.
     """
-    if _SHAPES in sys.modules:
+    if sys.modules.keys() & {_SHAPES, _SYMPY}:
         yield
         return
-    stand_in = sys.modules[_SHAPES] = _PlainSizes(_SHAPES)
+    stand_ins: dict[str, types.ModuleType] = {}
+    stand_ins |= {_SHAPES: _PlainSizes(_SHAPES, stand_ins), _SYMPY: _NoSymbols(_SYMPY, stand_ins)}
+    sys.modules.update(stand_ins)
     try:
         yield
     finally:
-        if sys.modules.get(_SHAPES) is stand_in:
-            del sys.modules[_SHAPES]
+        _take_away(stand_ins)
 
 
-class _PlainSizes(types.ModuleType):
-    """What torch's shape functions ask about sizes, where these are numbers; for all else the real module is loaded."""
+class _Unloaded(types.ModuleType):
+    """A module that gives way to the real one, with all that stand in, when it is asked for what it does not know."""
+
+    def __init__(self, name: str, stand_ins: dict[str, types.ModuleType]) -> None:
+        super().__init__(name)
+        self._stand_ins = stand_ins
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # such as a path, for which tools that look at all modules ask
@@ -105,13 +111,32 @@ class _PlainSizes(types.ModuleType):
         return getattr(self._real(), name)
 
     def _real(self) -> types.ModuleType:
-        if sys.modules.get(_SHAPES) is self:
-            del sys.modules[_SHAPES]
-        return importlib.import_module(_SHAPES)
+        _take_away(self._stand_ins)
+        return importlib.import_module(self.__name__)
+
+
+class _NoSymbols(_Unloaded):
+    """What torch asks of sympy where there are no symbols: whether something is one."""
+
+    class _Symbol:
+        """What nothing is an instance of."""
+
+    @property
+    def Basic(self) -> type:  # noqa: N802 - sympy's name
+        """The class of all symbols."""
+        return self._Symbol if sys.modules.get(_SYMPY) in {self, None} else self._real().Basic
+
+
+class _PlainSizes(_Unloaded):
+    """What torch's shape functions ask about sizes, where these are numbers."""
 
     def expect_true(self, a: Any, skip: int = 0) -> Any:
         """Whether it holds."""
         return a if isinstance(a, bool) else self._real().expect_true(a, skip)
+
+    def guard_size_oblivious(self, expr: Any) -> Any:
+        """Whether it holds."""
+        return expr if isinstance(expr, bool) else self._real().guard_size_oblivious(expr)
 
     def guard_or_false(self, a: Any) -> Any:
         """Whether it holds."""
@@ -139,8 +164,14 @@ class _PlainSizes(types.ModuleType):
 
     def sym_eq(self, x: Any, y: Any) -> Any:
         """Whether they are equal."""
-        plain = all(type(each) is int for each in (*x, *y)) if isinstance(x, tuple) and isinstance(y, tuple) else False
-        return x == y if plain else self._real().sym_eq(x, y)
+        several = isinstance(x, tuple | list) and isinstance(y, tuple | list)
+        own, others = (tuple(x), tuple(y)) if several else ((x,), (y,))
+        plain = all(type(each) is int for each in (*own, *others))
+        return own == others if plain else self._real().sym_eq(x, y)
+
+    def guard_int(self, a: Any) -> Any:
+        """The number."""
+        return a if type(a) is int else self._real().guard_int(a)
 
     def sym_or(self, x: Any, *others: Any) -> Any:
         """Whether one of them holds."""
@@ -187,7 +218,7 @@ def without_dynamo() -> Iterator[None]:
 
 
 class _StandIn(types.ModuleType):
-    """A package that gives way to the real one as soon as it is asked for what it has not."""
+    """A stand-in package that is replaced by the real one when something else is asked of it."""
 
     instead_of: dict[str, types.ModuleType]
 
@@ -205,6 +236,6 @@ def _take_away(stand_ins: dict[str, types.ModuleType]) -> None:
 
 
 def _is_compile_supported(device_type: str) -> bool:
-    """What torchvision's `roi_align` asks when it is called: the real one's answer."""
+    """Answer torchvision's `roi_align` as the real function does."""
     found: bool = importlib.import_module(_UTILS).is_compile_supported(device_type)
     return found

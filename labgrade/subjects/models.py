@@ -23,10 +23,11 @@ from labgrade.core.did_you_mean import did_you_mean
 from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 from labgrade.subjects.importing import importing_quickly, without_dynamo
+from labgrade.subjects.without_values import without_initialisation, without_memory
 
 if TYPE_CHECKING:
     import types
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import torch
 
@@ -115,7 +116,7 @@ class Subject:
         self._check_inputs()
         build = self._builder()
         try:
-            with _without_memory(), _without_initialisation():
+            with without_memory(), without_initialisation():
                 module = build().to("meta").eval()
         except (AssertionError, RuntimeError, TypeError):  # torch's, where a constructor computes with its weights
             return self._made()
@@ -149,23 +150,47 @@ class Subject:
             self._check_inputs()
             if frozen:
                 own_options.change(other._real[0], {own_options.FROZEN: frozen}, self.model)
-            vars(self)["_real"] = other._real[0], self._inputs(_drawn)
+            vars(self)["_real"] = other._real[0], self._inputs(_draw_input)
             vars(self)["_built"] = _state(*self._real)
         return self
 
+    def with_weights_put_in(self, put: Callable[[torch.nn.Module], object]) -> Subject:
+        """Itself, with a module whose parameters and buffers get their values by `put`, and are not drawn before.
+
+        To be used where it `is_known_by_weights`.
+
+        Raises:
+            ValueError: as `with_weights`.
+        """
+        import torch
+
+        self._check_inputs()
+        build = self._builder()
+        with torch.random.fork_rng(devices=[]), without_initialisation():
+            module = build().eval()
+        put(module)
+        vars(self)["_real"] = module, self._inputs(_draw_input)
+        vars(self)["_built"] = _state(*self._real)
+        return self
+
+    @property
+    def is_known_by_weights(self) -> bool:
+        """Whether all that is drawn for its module lies in parameters and buffers; of a course's own nobody knows."""
+        return self.model.startswith(COLLECTION) and not self.code and not own_options.ALL & self.options.keys()
+
     @property
     def is_as_built(self) -> bool:
-        """Whether nothing has changed its module or its input since."""
+        """Return whether nothing has changed the module or its input."""
         return not self.has_weights or _state(*self._real) == vars(self).get("_built")
 
     @property
     def has_weights(self) -> bool:
-        """Whether its module and input are built already."""
+        """Return whether module and input are built already."""
         return "_real" in vars(self)
 
     @property
     def _module_of(self) -> tuple[object, ...]:
-        """What the module follows from: all but the inputs."""
+        """Return what the module depends on: all but the inputs."""
         return self.model, dict(self.options), self.weight_seed, dict(self.code)
 
     @functools.cached_property
@@ -176,19 +201,20 @@ class Subject:
         return made
 
     def _made(self) -> tuple[torch.nn.Module, Any]:
-        """The module with its weights, and its input, built anew."""
+        """Build the module with its weights, and its input."""
         import torch
 
         build = self._builder()
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.weight_seed)
+            # Of the CPU's alone: for other devices torch keeps a traceback of each call, a fifth of a small network.
+            torch.default_generator.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
-            _unsettle_norms(module)
-        return module.eval(), self._inputs(_drawn)
+            _draw_norms(module)
+        return module.eval(), self._inputs(_draw_input)
 
     def _described(self) -> list[dict[str, Any]]:
-        """Each input: shape, fill, seed, dtype and below."""
+        """Describe each input: shape, fill, seed, dtype and below."""
         first = {"shape": self.shape, "fill": self.fill, "seed": self.input_seed}
         return [{**first, "dtype": self.dtype, "below": self.below}, *map(dict, self.further)]
 
@@ -197,7 +223,7 @@ class Subject:
             _check_input(tuple(each["shape"]), each["fill"])
 
     def _inputs(self, make: Callable[..., torch.Tensor]) -> Any:
-        """The input; a tuple of them where there are several."""
+        """Return the input, or a tuple of several."""
         import torch
 
         made = []
@@ -207,7 +233,7 @@ class Subject:
         return tuple(made) if self.further else made[0]
 
     def _builder(self) -> Callable[[], torch.nn.Module]:
-        """What builds the model, once its name and options are known to be good."""
+        """Return what builds the model, after checking its name and options."""
         builder, allowed, fixed = self._named()
         chosen = {option: value for option, value in self.options.items() if option not in own_options.ALL}
         for option in chosen:
@@ -230,7 +256,7 @@ class Subject:
         return build
 
     def _named(self) -> tuple[Callable[..., torch.nn.Module], set[str], dict[str, Any]]:
-        """What the model's name stands for: its builder, the options that it takes, and those that are fixed."""
+        """Resolve the model's name to its builder, its options, and those that are fixed."""
         if self.code:
             if any("torchvision" in text for text in self.code.values()):
                 import_torchvision()  # which stands in for what it lacks without its compiled operators
@@ -251,8 +277,8 @@ def _thawed(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if name != own_options.FROZEN}
 
 
-def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
-    """An input with its values."""
+def _draw_input(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
+    """Draw an input's values."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)
@@ -283,7 +309,7 @@ def _keep_signal(module: torch.nn.Module) -> None:
             layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
 
 
-def _unsettle_norms(module: torch.nn.Module) -> None:
+def _draw_norms(module: torch.nn.Module) -> None:
     """Draw what a trained batch norm would have learnt: mean, variance, scale and shift."""
     from torch import nn
 
@@ -320,7 +346,7 @@ def _fragment() -> torch.library.Library:
 
 
 def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
-    """What a builder takes itself, and what the class that it builds takes."""
+    """Return the parameters of a builder and of the class that it builds."""
     built = typing.get_type_hints(builder)["return"]
     taken = {**inspect.signature(builder).parameters, **inspect.signature(built.__init__).parameters}
     named = {name for name, taken_as in taken.items() if taken_as.kind is not inspect.Parameter.VAR_KEYWORD}
@@ -328,7 +354,7 @@ def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
 
 
 def _state(module: Any, given: Any) -> object:
-    """What changes with a module or its input: torch counts what is written into each tensor."""
+    """Return torch's write counters of all tensors, which change with a module or its input."""
     held = [*module.parameters(), *module.buffers(), *(given if isinstance(given, tuple) else (given,))]
     written = [(each.data_ptr(), each._version) for each in held]  # noqa: SLF001 - as torch's own tools read it
     return [each.training for each in module.modules()], written
@@ -341,42 +367,3 @@ def _check_input(shape: tuple[int, ...], fill: str) -> None:
     if fill not in FILLS:
         message = f"there is no fill '{fill}'{did_you_mean(fill, FILLS)}; it is one of {', '.join(FILLS)}"
         raise ValueError(message)
-
-
-@contextlib.contextmanager
-def _without_memory() -> Iterator[None]:
-    """Move each parameter to the meta device as soon as a module takes it.
-
-    Building under `torch.device("meta")` would be simpler, but constructors that compute with tensors (all RegNets)
-    fail there.
-    """
-    from unittest import mock  # brings asyncio: half of what starting costs
-
-    import torch
-
-    register = torch.nn.Module.register_parameter
-
-    def on_meta(self: torch.nn.Module, name: str, param: torch.nn.Parameter | None) -> None:
-        if param is not None and not param.is_meta:
-            param = torch.nn.Parameter(param.detach().to("meta"), requires_grad=param.requires_grad)
-        register(self, name, param)
-
-    with mock.patch.object(torch.nn.Module, "register_parameter", on_meta):
-        yield
-
-
-@contextlib.contextmanager
-def _without_initialisation() -> Iterator[None]:
-    """Let every function of torch.nn.init return its tensor as it is: values do not exist on the meta device."""
-    from unittest import mock
-
-    from torch.nn import init
-
-    def as_it_is(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        return tensor
-
-    with contextlib.ExitStack() as stack:
-        for name in vars(init):
-            if name.endswith("_") and not name.startswith("_"):
-                stack.enter_context(mock.patch.object(init, name, as_it_is))
-        yield

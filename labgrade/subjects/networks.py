@@ -196,14 +196,14 @@ def generated(program: object) -> torch.nn.Module:
     from torch import nn
 
     try:
-        return nn.Sequential(*map(_step, _listed(program)))
+        return nn.Sequential(*map(_step, _as_list(program)))
     except (TypeError, KeyError, AttributeError, RuntimeError) as error:
         message = f"no network can be built from this program: {error}"
         raise ValueError(message) from error
 
 
 def flat(program: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """All steps, those within branches and repetitions too, the outer before the inner."""
+    """Yield all steps, also those within branches and repetitions, outer before inner."""
     for step in program:
         yield step
         for inner in (*step.get("paths", ()), step.get("twice", ())):
@@ -214,7 +214,7 @@ def _step(step: Any) -> torch.nn.Module:
     from torch import nn
 
     if "join" in step:
-        module: nn.Module = _own(JOINS[step["join"]])(*(_path(path) for path in _listed(step["paths"])))
+        module: nn.Module = _own(JOINS[step["join"]])(*(_path(path) for path in _as_list(step["paths"])))
     elif "twice" in step:
         module = _own("Twice")(_path(step["twice"]))
     else:
@@ -226,11 +226,11 @@ def _step(step: Any) -> torch.nn.Module:
 def _path(steps: object) -> torch.nn.Module:
     from torch import nn
 
-    modules = [_step(step) for step in _listed(steps)]
+    modules = [_step(step) for step in _as_list(steps)]
     return modules[0] if len(modules) == 1 else nn.Sequential(*modules) if modules else nn.Identity()
 
 
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if not isinstance(value, list):
         message = f"expected a list, got {value!r}"
         raise TypeError(message)

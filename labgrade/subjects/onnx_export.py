@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
 
 
 def sources(model: str) -> tuple[str, ...]:
-    """The files of labgrade's that decide what the zoo's file `model` holds."""
+    """Return labgrade's source files that decide what the zoo's file `model` holds."""
     if model.startswith(linear.FOLDER):
         return (linear.__file__, tilings.__file__)
     small = (onnx_small.__file__, onnx_nested.__file__, small_graph.__file__)
@@ -44,12 +44,12 @@ def sources(model: str) -> tuple[str, ...]:
 
 
 def models() -> tuple[str, ...]:
-    """Everything that the zoo has, sorted: models in memory and ONNX files."""
+    """Return everything in the zoo, sorted: models in memory and ONNX files."""
     return tuple(sorted([*zoo.names(), *names()]))
 
 
 def input_names(given: tuple[torch.Tensor, ...]) -> list[str]:
-    """What the inputs of an exported file are called: `input`, or `input_1`, `input_2`, ... where there are several."""
+    """Return the input names of an exported file: `input`, or `input_1`, `input_2`, ... for several."""
     return [f"input_{place}" for place in range(1, len(given) + 1)] if len(given) > 1 else ["input"]
 
 
@@ -83,7 +83,7 @@ def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -
     plain["shape"] = tuple(subject["shape"])
     module, own = zoo.Subject(**plain).with_weights()
     given = own if isinstance(own, tuple) else (own,)
-    _unsettle(module, int(subject["weight_seed"]))
+    _perturb(module, int(subject["weight_seed"]))
     if chosen["exporter"] not in EXPORTERS:
         message = f"there is no exporter '{chosen['exporter']}'; it is one of {', '.join(EXPORTERS)}"
         raise ValueError(message)
@@ -113,7 +113,7 @@ def _by_dynamo(given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> di
     return {"opset_version": opset, "dynamic_shapes": open_batch, "dynamo": True, **quiet}
 
 
-def _unsettle(module: torch.nn.Module, seed: int) -> None:
+def _perturb(module: torch.nn.Module, seed: int) -> None:
     """Move every parameter a little, so that no two are equal."""
     import torch
 

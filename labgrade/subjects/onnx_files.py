@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.files.cache import Cache, key_of
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,10 +26,11 @@ class OnnxFiles:
         self._cache = Cache(folder)
         self._versions = versions
         self._make = make
+        self._sources: dict[str, list[str]] = {}  # digests by model
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def path(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> Path:
-        """The file of a subject, made where it is not there yet. `plain` is the subject as the zoo takes it.
+        """Return a subject's file, made if necessary. `plain` is the subject as the zoo takes it.
 
         Raises:
             FaultError: it can't be made.
@@ -45,19 +46,21 @@ class OnnxFiles:
         return place / name
 
     def key(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> str:
-        """What a subject's file depends on: its content, or what it is made from."""
+        """Return what a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
-        from labgrade.subjects import onnx_export
+        if subject.model not in self._sources:
+            from labgrade.subjects import onnx_export
 
-        sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in onnx_export.sources(subject.model)]
-        return key_of(plain, sources, self._versions)
+            files = map(Path, onnx_export.sources(subject.model))
+            self._sources[subject.model] = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        return key_of(plain, self._sources[subject.model], self._versions)
 
     def _digest(self, path: Path) -> str:
         known = (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         if known not in self._digests:
             digest = hashlib.sha256()
-            for file in (path, *beside(path).values()):
+            for file in (path, *files_beside(path).values()):
                 with file.open("rb") as reader:
                     digest.update(hashlib.file_digest(reader, "sha256").digest())
             self._digests[known] = digest.hexdigest()
@@ -65,7 +68,7 @@ class OnnxFiles:
 
 
 def external_data(file: Path) -> set[str]:
-    """The names under which an ONNX file keeps its tensors outside of itself."""
+    """Return the names of an ONNX file's external data."""
     import onnx
     from onnx.external_data_helper import uses_external_data
 

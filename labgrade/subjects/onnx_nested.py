@@ -175,7 +175,7 @@ def chosen_second() -> onnx.ModelProto:
     return _chosen(6, (["Relu", "Neg", "Exp"], ["Tanh"]))
 
 
-def _called(features: int, times: int) -> onnx.ModelProto:
+def _calling(features: int, times: int) -> onnx.ModelProto:
     """A model-local function of two nodes, called so often."""
     from onnx import helper
 
@@ -194,12 +194,12 @@ def _called(features: int, times: int) -> onnx.ModelProto:
 
 def called_once() -> onnx.ModelProto:
     """A model-local function that is called once."""
-    return _called(5, 1)
+    return _calling(5, 1)
 
 
 def called_often() -> onnx.ModelProto:
     """A model-local function that is called three times."""
-    return _called(3, 3)
+    return _calling(3, 3)
 
 
 FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {

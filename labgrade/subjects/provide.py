@@ -41,7 +41,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
             message = f"'{source}' is to be provided, and is not there"
             raise FaultError(message)
         return source
-    meant, suffix = _meant(source, subject)
+    meant, suffix = _subject_of_source(source, subject)
     plain = as_plain(meant)
     versions = [version_of(name) for name in _LIBRARIES]
     code = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (Path(__file__), *models.SOURCES)]
@@ -53,7 +53,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
         raise FaultError(message) from error
 
 
-def _meant(source: str, subject: SubjectSpec | None) -> tuple[SubjectSpec, str]:
+def _subject_of_source(source: str, subject: SubjectSpec | None) -> tuple[SubjectSpec, str]:
     found = programs.model_of(source)
     name, suffix = found or (programs.SUBJECT, Path(programs.INPUT).suffix)
     if name != programs.SUBJECT:

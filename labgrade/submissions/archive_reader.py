@@ -63,34 +63,34 @@ def write_records(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
     try:
         for found in islice(walk, MOST_ENTRIES):
             if wanted is None or _is_of(found.entry, wanted):
-                yield archive_records.told(found.entry)
+                yield archive_records.entry_record(found.entry)
                 if job["content"] and found.entry.has_content:
-                    yield from archive_records.content(found.pieces())
+                    yield from archive_records.content_records(found.pieces())
         more = next(walk, None) is not None
     except DamagedError as error:
-        yield archive_records.end(problem=str(error))
+        yield archive_records.end_record(problem=str(error))
     else:
-        yield archive_records.end(
+        yield archive_records.end_record(
             note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else ""
         )
 
 
 def _is_of(entry: ArchiveEntry, wanted: list[str]) -> bool:
-    """Whether an entry may belong to one of these; what has no path is sent in any case."""
+    """Return whether an entry may belong to one of these owners; an entry without a path does."""
     owned = names.owner(entry.parts, is_file=True) if entry.parts is not None else None
     return entry.parts is None or (owned is not None and owned[0] in wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An entry, and what gives its content piece by piece."""
+    """An entry, and a function that yields its content."""
 
     entry: ArchiveEntry
     pieces: Callable[[], Iterator[bytes]]
 
 
 def _pieces(opened: Callable[[], IO[bytes] | None], damage: tuple[type[Exception], ...]) -> Iterator[bytes]:
-    """The content of an entry.
+    """Yield the content of an entry.
 
     Raises:
         DamagedError: it ends before its end.
@@ -139,14 +139,14 @@ def _opened_zip(path: Path) -> zipfile.ZipFile:
 
 
 def _list_bytes(path: Path) -> int:
-    """The size of its list of files, which zipfile reads as a whole; 0 where it has none."""
+    """Return the size of a zip's central directory, which zipfile reads as a whole; 0 if there is none."""
     with path.open("rb") as file:
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001
     return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
-    """Without its flag for UTF-8 a name is in the encoding of the system that it was written on."""
+    """Decode an entry's name; without the UTF-8 flag it is in the writing system's encoding."""
     name = info.orig_filename
     if not info.flag_bits & zipfile._MASK_UTF_FILENAME:  # type: ignore[attr-defined]  # noqa: SLF001 - bit 11
         name = names.decoded(name.encode("cp437"), name)
@@ -154,7 +154,7 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime | None:
-    """Exact and in UTC where the archive says so, else to two seconds and by the clock of the machine that wrote it."""
+    """Return an entry's time: exact and in UTC if the archive has it, else to two seconds by the writer's clock."""
     extra = info.extra
     while len(extra) >= _EXTRA_HEAD.size:
         kind, size = _EXTRA_HEAD.unpack_from(extra)
@@ -194,7 +194,7 @@ def _opened_tar(file: IO[bytes], *, packed: bool) -> tarfile.TarFile:
 
 
 class _Bounded:
-    """A stream that ends with an error where it has given more than a hand-in may hold, or than its file explains."""
+    """A stream that fails after more bytes than a hand-in may hold, or than its compressed size explains."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
@@ -226,7 +226,7 @@ class _Bounded:
             raise _too_large()
 
     def end_header(self) -> None:
-        """What is read from here on is content."""
+        """Count what is read from here on as content."""
         self._of_header = None
 
 
@@ -244,7 +244,7 @@ class _Member(tarfile.TarInfo):
             raise DamagedError(TOLD_BEFORE) from error
 
     def _proc_member(self, archive: Any) -> Any:
-        """What tarfile lets be overridden: a header was read, and more of it may follow."""
+        """Override tarfile's hook: a header was read, and more of it may follow."""
         stream: _Bounded = archive.fileobj.fileobj
         stream.begin_header(self.size if self.type in (*_TEXTS, *_ATTRIBUTES) else 0)
         entry = super()._proc_member(archive)  # type: ignore[misc]

@@ -34,7 +34,7 @@ _BROKE_OFF = "what reads it broke off; what came before was taken"
 
 
 class GarbledRecordError(Exception):
-    """It is no record: what sent it was no longer what was started."""
+    """The bytes are no record: the sender is no longer what was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +54,12 @@ class ArchiveEntry:
 
     @property
     def has_content(self) -> bool:
-        """Whether it is a file that may be taken."""
+        """Return whether the entry is a file that may be taken."""
         return self.is_file and not self.why
 
 
-def told(entry: ArchiveEntry) -> bytes:
-    """The record of an entry."""
+def entry_record(entry: ArchiveEntry) -> bytes:
+    """Encode an entry as a record."""
     plain = {
         "name": entry.name[:_NAME_CHARS],
         "parts": entry.parts,
@@ -71,8 +71,8 @@ def told(entry: ArchiveEntry) -> bytes:
     return _record(b"E", json.dumps(plain).encode())
 
 
-def content(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The records of an entry's content; a DamagedError ends it with the reason."""
+def content_records(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield an entry's content as records; a DamagedError ends them with the reason."""
     try:
         for piece in pieces:
             yield _record(b"D", piece)
@@ -82,8 +82,8 @@ def content(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield _record(b".", b"")
 
 
-def end(*, note: str = "", problem: str = "") -> bytes:
-    """The last record."""
+def end_record(*, note: str = "", problem: str = "") -> bytes:
+    """Encode the last record."""
     return _record(b"X" if problem else b"$", (problem or note).encode())
 
 
@@ -168,7 +168,7 @@ class Records:
             yield entry
 
     def read(self, most: int) -> bytes:
-        """At most so many bytes of the entry's content; nothing at its end.
+        """Read at most so many bytes of the entry's content; nothing at its end.
 
         Raises:
             DamagedError: there is no more, for a reason.
@@ -202,7 +202,7 @@ class Records:
 
 
 class CutShortError(DamagedError):
-    """What reads it ended before its end."""
+    """The sender ended before the last record."""
 
 
 def _text(data: bytes) -> str:
@@ -210,7 +210,7 @@ def _text(data: bytes) -> str:
 
 
 def _entry(data: bytes) -> ArchiveEntry:
-    """The entry of a record. Its path is looked at anew: this is where it is trusted from.
+    """Decode an entry. Its path is checked again, since it is trusted from here on.
 
     Raises:
         GarbledRecordError: it is none.

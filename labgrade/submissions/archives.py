@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def members(path: Path, opening: Opening) -> list[tuple[tuple[str, ...], bool]]:
-    """The path of each entry that could be taken, and whether it is a file, not a folder.
+    """Return the path of each entry that could be taken, and whether it is a file.
 
     Raises:
         DamagedError: it is no such archive.
@@ -96,7 +96,7 @@ def _take_in(
     taken: set[tuple[Store, tuple[str, ...]]],
     told: Records,
 ) -> None:
-    """Take an entry, or refuse it; where its path comes again, what came before is dropped, as unzip and tar do it."""
+    """Take or refuse an entry; one with a known path replaces the earlier one, as in unzip and tar."""
     store, kept = routed
     path = "/".join(kept)
     if entry.why:

@@ -35,7 +35,7 @@ _EXPORT = Bounds(seconds=120, file_bytes=2 * ALL_BYTES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """A record, read. `entries`: of each submission what is known of it, whether or not it was taken in."""
+    """A record that was read. `entries`: what is known of each submission, whether or not it was taken in."""
 
     folder: Path
     lab: str = ""
@@ -45,11 +45,11 @@ class Collection:
 
     @property
     def names(self) -> list[str]:
-        """The submissions that there are files of, sorted."""
+        """Return the submissions with files, sorted."""
         return sorted(name for name, entry in self.entries.items() if entry["state"] == TAKEN)
 
     def moment(self, name: str) -> tuple[datetime | None, str, tuple[str, ...]]:
-        """When a submission was handed in, what tells it, and what of it is left out."""
+        """Return when a submission was handed in, the evidence, and what was left out."""
         entry = self.entries.get(name, {})
         at = entry.get("handed_in")
         return datetime.fromisoformat(at) if at else None, entry.get("by", ""), tuple(entry.get("left_out", ()))
@@ -74,7 +74,7 @@ class Collection:
         self._add_document(entry, store)
 
     def _add_document(self, entry: Mapping[str, Any], store: Store) -> None:
-        """Put the written part that was downloaded beside the files, unless the files have one."""
+        """Add the downloaded report to the files, unless they have one."""
         digest = (entry.get("document") or {}).get("digest")
         if digest and REPORT not in store.files:
             file = io.BytesIO((self.folder / DOCUMENTS / f"{digest}.md").read_bytes())
@@ -82,7 +82,7 @@ class Collection:
 
 
 def is_one(source: Path) -> bool:
-    """Whether a folder holds such a record."""
+    """Return whether a folder holds such a record."""
     return (source / RECORD).is_file()
 
 

@@ -14,7 +14,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Submission
 from labgrade.core.text import encodable, one_line
 from labgrade.submissions import archives, collected, folders, names
-from labgrade.submissions.names import bare, owner
+from labgrade.submissions.names import owner, without_number
 from labgrade.submissions.store import DamagedError, Store
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FEWEST = 2  # folders that a class has, at the least
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The submissions that were asked for, and what of their folder belongs to no student and is left out."""
+    """The submissions that were asked for, and the files that belong to no student."""
 
     submissions: tuple[Submission, ...]
     left_out: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
 
 
 def _collected(source: Path, asked: Sequence[str]) -> Offered:
-    """What `labgrade collect` took in."""
+    """Return what `labgrade collect` took in."""
     found = collected.read(source)
     wanted = [
         name for each in asked for name in (found.names if each == "all" else [_match(source, each, found.names)])
@@ -193,7 +193,7 @@ def take(source: Path, name: str, store: Path, *, opening: Opening) -> Submissio
 
 
 def name_of(source: Path) -> str:
-    """What a folder or an archive is called as a submission."""
+    """Return the submission's name of a folder or an archive."""
     name = source.absolute().name
     packed = "" if source.is_dir() else names.ending(name)
     return name[: -len(packed)] if packed else name
@@ -210,7 +210,7 @@ def _submission(name: str, own: Store) -> Submission:
 
 @dataclass(slots=True)
 class _Sources:
-    """Where a student's work lies: folders, and files with the path that they get."""
+    """A student's work: folders, and files with the paths that they get."""
 
     folders: list[Path] = field(default_factory=list)
     files: list[tuple[Path, tuple[str, ...]]] = field(default_factory=list)
@@ -262,7 +262,7 @@ def _take_all(sources: _Sources, own: Store) -> None:
 
 
 def _is_planted(folder: Path) -> bool:
-    """Whether somebody else linked what is not theirs into a folder that all may write, for us to read it as theirs."""
+    """Return whether somebody linked another's folder into a world-writable one, so that we would read it."""
     if not hasattr(os, "geteuid") or not folder.is_symlink():
         return False
     return folder.lstat().st_uid not in {0, os.geteuid(), folder.stat().st_uid}
@@ -279,7 +279,7 @@ def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Pa
 
 
 def _from_archive(source: Path, opening: Opening) -> tuple[list[str], tuple[str, ...]]:
-    """What the submissions are called, and what belongs to none."""
+    """Return the submissions' names in an archive, and what belongs to none."""
     if not source.is_file():
         message = f"there is no folder '{source}' to take submissions from; name the folder that they lie in"
         raise UsageError(message)
@@ -312,7 +312,7 @@ def _match(source: Path, name: str, there: list[str]) -> str:
     if name in there:
         return name
     normal = unicodedata.normalize("NFC", name)
-    for alike in (lambda other: unicodedata.normalize("NFC", other), bare, encodable):
+    for alike in (lambda other: unicodedata.normalize("NFC", other), without_number, encodable):
         same = [other for other in there if alike(other) == normal]
         if len(same) == 1:
             return same[0]
@@ -350,7 +350,7 @@ _PAPERS = (
 
 
 def unpack(source: Path, store: Store, opening: Opening) -> None:
-    """Copy a folder, or an archive's content, or a single file; then unpack what was handed in packed.
+    """Copy a folder, an archive's content, or a file; then unpack archives that are the work.
 
     Raises:
         OSError: `source` can't be read.
@@ -376,7 +376,7 @@ def expand(store: Store, opening: Opening) -> None:
 
 
 def _packed_work(store: Store) -> list[str]:
-    """The archives that are to be unpacked. Those of other kinds, which can't be, are left out."""
+    """Return the archives to unpack, without kinds that can't be unpacked."""
     packed = [path for path in store.files if names.ending(path)]
     foreign = [path for path in store.files if not names.ending(path) and path.lower().endswith(names.OTHER_ARCHIVES)]
     papers = [path for path in store.files if PurePosixPath(path).suffix.lower() in _PAPERS]

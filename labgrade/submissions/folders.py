@@ -25,7 +25,7 @@ _MOST_ENTRIES = 100_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class _FoundFile:
-    """A regular file, by the names that lead to it from the top."""
+    """A regular file, by its path from the top."""
 
     size: int
     raw: tuple[str, ...]
@@ -97,7 +97,7 @@ def _copy(top: _Top, found: _FoundFile, store: Store, below: tuple[str, ...]) ->
 
 
 class _Top:
-    """The folder at which all names begin. Where the system has it, each name is looked up in an open folder."""
+    """The folder at which all paths begin. Where the system can, each name is looked up in an open folder."""
 
     def __init__(self, source: Path) -> None:
         self._source = source
@@ -108,7 +108,7 @@ class _Top:
             os.close(self._descriptor)
 
     def open(self, raw: tuple[str, ...], flags: int) -> int:
-        """A descriptor of what the names lead to.
+        """Open a path and return its descriptor.
 
         Raises:
             OSError: one of them is a link, or is not there any more.
@@ -126,7 +126,7 @@ class _Top:
             os.close(folder)
 
     def files(self, store: Store) -> Iterator[_FoundFile]:
-        """Every file that may be taken; of all else the store hears why not."""
+        """Yield every file that may be taken; tell the store why others may not."""
         waiting: list[tuple[str, ...]] = [()]
         seen = 0
         while waiting:

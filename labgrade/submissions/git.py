@@ -19,7 +19,7 @@ _LARGEST = 4096  # of a file that tells where a repository lies
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The date of the last commit, None where there is none; `why` it could not be found out, or nothing."""
+    """The date of the last commit, or None; `why` it is unknown, or ""."""
 
     at: datetime | None = None
     why: str = ""
@@ -44,20 +44,20 @@ def commit_of_submission(folder: Path, opening: Opening) -> Commit:
 
 
 class RepositoryAround:
-    """The last commits that touch hand-ins in a repository of the grader's: all of a folder are found at once."""
+    """The last commits that touch hand-ins in the grader's repository, found for a whole folder at once."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._folders: dict[Path, dict[str, datetime]] = {}
 
     def at(self, entry: Path) -> datetime | None:
-        """The date of the last commit that touches it; None where none does, or where that can't be found out."""
+        """Return the date of the last commit that touches an entry; None if there is none or it is unknown."""
         if entry.parent not in self._folders:
             self._folders[entry.parent] = self._of_all(entry.parent)
         return self._folders[entry.parent].get(entry.name)
 
     def _of_all(self, folder: Path) -> dict[str, datetime]:
-        """Of what lies in a folder, by name. Students' commits may be in the repository, so that the jail reads it."""
+        """Return these dates for a folder's entries, read in the jail: a repository may hold students' commits."""
         try:
             folder = folder.resolve()
             top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
@@ -78,7 +78,7 @@ class RepositoryAround:
 
 
 def _linked(git: Path) -> tuple[Path, str]:
-    """Where a repository lies, and what its HEAD says: both apart for a second working tree, whose `.git` is a file."""
+    """Return a repository's folder and HEAD, which a linked working tree keeps in different places."""
     if git.is_dir():
         return git, ""
     try:

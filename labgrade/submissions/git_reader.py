@@ -38,7 +38,7 @@ def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
     paths = arguments.get("paths")
     head = _head(git, arguments.get("head") or _read(git / "HEAD"))
     if head is None or (paths is not None and (git / "shallow").exists()):
-        yield archive_records.end()
+        yield archive_records.end_record()
         return
     with tempfile.TemporaryDirectory() as name:
         borrowed = Path(name, "borrowed.git")
@@ -53,14 +53,14 @@ def write_records(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
         for path in ["."] if paths is None else paths:
             date = _date(_git([*log, path if paths is None else f":(top,literal){path}"]))
             if date is None and paths is None:
-                yield archive_records.end(problem=_SILENT)
+                yield archive_records.end_record(problem=_SILENT)
                 return
-            yield archive_records.told(ArchiveEntry(name=path, is_file=False, at=date))
-    yield archive_records.end()
+            yield archive_records.entry_record(ArchiveEntry(name=path, is_file=False, at=date))
+    yield archive_records.end_record()
 
 
 def _head(git: Path, said: str) -> str | None:
-    """The commit that is checked out."""
+    """Return the commit that is checked out."""
     said = said.strip()
     if _ID.fullmatch(said):
         return said
@@ -76,7 +76,7 @@ def _head(git: Path, said: str) -> str | None:
 
 
 def _read(path: Path) -> str:
-    """A small file of a student's; "" where it is none. Follows no link."""
+    """Read a small file of a student's without following links, or ""."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
@@ -86,7 +86,7 @@ def _read(path: Path) -> str:
 
 
 def _git(arguments: list[str]) -> str:
-    """What git says; nothing where it fails or is not installed. The jail has the limits."""
+    """Return git's output, or "" if it fails or is not installed. The jail sets the limits."""
     try:
         done = subprocess.run(
             ["git", *arguments],

@@ -88,7 +88,7 @@ _WHY = (
 
 
 class GitError(Exception):
-    """Git did not do what it was asked for: `kind` says what is to be thought of it, and the message what git said."""
+    """Git failed: `kind` classifies the failure, and the message is git's."""
 
     def __init__(self, kind: str, said: str) -> None:
         super().__init__(said)
@@ -106,26 +106,26 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How servers are asked: a token for one site, which is sent to no other. `repr` does not show it."""
+    """Access to servers: a token for one site, sent to no other and hidden from `repr`."""
 
     site: str = ""
     user: str = ""
     token: str = field(default="", repr=False)
 
     def switches(self) -> dict[str, str]:
-        """The configuration that says it to git."""
+        """Return git's configuration for the token."""
         if not self.token:
             return {}
         pair = base64.b64encode(f"{self.user}:{self.token}".encode()).decode()
         return {f"http.{self.site}/.extraHeader": f"Authorization: Basic {pair}"}
 
     def without_secret(self, said: str) -> str:
-        """What git said, should the token be in it."""
+        """Return git's output with the token removed."""
         return said.replace(self.token, "***") if self.token else said
 
 
 def token() -> str:
-    """The token that the environment has; nothing where it has none.
+    """Return the environment's token, or "".
 
     Raises:
         UsageError: the file that holds it can't be read.
@@ -141,7 +141,7 @@ def token() -> str:
 
 
 def access_to(address: str) -> Access:
-    """The token that the environment has for the server of an address, if any. In plain text it only goes to ourselves.
+    """Return the access for an address; the token is only sent encrypted, or to this machine.
 
     Raises:
         UsageError: the file that holds it can't be read, or it would be sent where all can read it.
@@ -162,7 +162,7 @@ _stopped = threading.Event()
 
 
 def stop_all() -> None:
-    """End every git that runs; none is started any more until `go_on`."""
+    """End every running git, and start none until `go_on`."""
     _stopped.set()
     for group in tuple(_RUNNING):
         _kill(group)
@@ -183,7 +183,7 @@ def git(
     local: bool = False,
     more: Mapping[str, str] | None = None,
 ) -> bytes:
-    """What git says. `local`: it may read another repository of ours by its path; `more`: more of its environment.
+    """Run git and return its output. `local`: it may read our repositories by path; `more`: more environment.
 
     Raises:
         GitError: it failed, took too long, or wrote too much.
@@ -208,7 +208,7 @@ def _output(command: list[str], environment: dict[str, str], given: bytes, bound
 
 
 def ls_remote(address: str, access: Access, bounds: Bounds) -> bytes:
-    """What branches and tags of a server point to, as `git ls-remote --symref` has it.
+    """Return a server's branches and tags as `git ls-remote --symref` prints them.
 
     Most repositories did not change, and a third of what asking for one costs is that git starts git that starts its
     helper for the web. So the helper is started itself.
@@ -233,7 +233,7 @@ def ls_remote(address: str, access: Access, bounds: Bounds) -> bytes:
 
 @functools.cache
 def _helper(scheme: str) -> str:
-    """The program by which git speaks this protocol; nothing where it has none, or where git rewrites addresses."""
+    """Return git's helper program for a protocol; "" if there is none or git rewrites addresses."""
     if scheme not in {"http", "https"} or b".insteadof" in git(["config", "--list", "--name-only"]).lower():
         return ""
     path = Path(git(["--exec-path"]).decode().strip(), f"git-remote-{scheme}")
@@ -289,7 +289,7 @@ def _environment(switches: Mapping[str, str], more: Mapping[str, str]) -> dict[s
 
 
 def _why(code: int, said: str) -> tuple[str, str]:
-    """What kind of failure it is, and the line of git's that says most."""
+    """Classify a failure, and pick git's most telling line."""
     if code in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ} if hasattr(signal, "SIGXFSZ") else ():
         return TOO_LARGE, "it writes more than is allowed"
     kind, pattern = next((row for row in _WHY if re.search(row[1], said)), (UNREACHABLE, r"^(fatal|error)"))

@@ -44,7 +44,7 @@ A_WHILE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When it was handed in, and what tells it; `at` is None where nothing does. `remarks` are for staff."""
+    """When work was handed in, and the evidence; `at` is None without any. `remarks` are for staff."""
 
     at: datetime | None = None
     by: str = ""
@@ -68,7 +68,8 @@ def moments(
         packed, late = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
         return {
-            name: _first([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())]) for name in names
+            name: _best_evidence([(packed.get(name), by)], latest, [*evidence.remarks, *late.get(name, ())])
+            for name in names
         }
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
     around = git.RepositoryAround(opening)
@@ -91,7 +92,7 @@ def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None
 
 
 class _Evidence:
-    """What tells when one was handed in, and what of it could not be read: `remarks`."""
+    """The evidence for when work was handed in. `remarks`: what could not be read."""
 
     def __init__(
         self,
@@ -110,10 +111,10 @@ class _Evidence:
         """The moment of a submission, of which these entries are the own."""
         if any(_LATE.match(entry.name) for entry in own):
             self.remarks.append(CALLED_LATE)
-        return _first(self._told(name, own), latest, self.remarks)
+        return _best_evidence(self._evidence(name, own), latest, self.remarks)
 
-    def _told(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
-        """What tells the moment, best first. Nothing is read before it is asked for."""
+    def _evidence(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
+        """Yield the evidence, best first; each is only read when needed."""
         unpacked = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
         yield self._recorded.get(name), "Gradescope's record"
         written = (name, *(platforms.by_platform(entry.name) for entry in own))
@@ -155,7 +156,7 @@ class _Evidence:
         return found, {name: list(dict.fromkeys(each)) for name, each in said.items()}
 
     def _dated(self, path: Path) -> Iterator[tuple[tuple[str, ...], datetime]]:
-        """Each file of an archive with its time; as far as it can be read."""
+        """Yield each file of an archive with its time, as far as the archive can be read."""
         try:
             found, why = archives.times(path, self._opening)
         except OSError as error:
@@ -168,11 +169,11 @@ class _Evidence:
 
 
 def _of_a_download(times: list[datetime]) -> bool:
-    """Whether files of a class all have the time at which they were packed."""
+    """Return whether all files of a class have the time at which they were packed."""
     return bool(times) and max(times) - min(times) <= _DOWNLOADED_IN
 
 
-def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:
+def _best_evidence(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:
     for at, by in told:
         if at is None or at < _OLDEST:
             continue
@@ -188,7 +189,7 @@ def _newest(times: Iterable[datetime | None]) -> datetime | None:
 
 
 def _entries(source: Path) -> dict[str, list[Path]]:
-    """What lies in a folder of submissions, by whose it is."""
+    """Return the entries of a folder of submissions by owner."""
     found: dict[str, list[Path]] = {}
     for name, entry, _ in folders.owned(source):
         found.setdefault(name, []).append(entry)
@@ -199,7 +200,7 @@ def _entries(source: Path) -> dict[str, list[Path]]:
 
 
 def _gradescope(path: Path) -> dict[str, datetime]:
-    """The moments in the record that Gradescope exports beside the submissions."""
+    """Return the moments in Gradescope's export."""
     try:
         if path.stat().st_size > _LARGEST_RECORD:
             return {}
@@ -216,7 +217,7 @@ def _gradescope(path: Path) -> dict[str, datetime]:
 
 
 def _in_name(name: str, zone: tzinfo) -> datetime | None:
-    """`hw2_b10901001_attempt_2026-11-20-23-41-02_hw.py`, as Blackboard writes it."""
+    """Read Blackboard's moment in a name: `hw2_b10901001_attempt_2026-11-20-23-41-02_hw.py`."""
     match = _ATTEMPT.search(name)
     try:
         return (
@@ -232,7 +233,7 @@ def _in_name(name: str, zone: tzinfo) -> datetime | None:
 
 
 def _archives_in(entry: Path) -> list[Path]:
-    """The entry itself where it is an archive, else those at the top of it."""
+    """Return the entry if it is an archive, else the archives at its top."""
     try:
         there = sorted(entry.iterdir()) if entry.is_dir() else [entry]
     except OSError:  # what can't be read gives no evidence, and stops no other
@@ -241,7 +242,7 @@ def _archives_in(entry: Path) -> list[Path]:
 
 
 def _files(own: list[Path]) -> Iterator[datetime]:
-    """The times of the files that lie there."""
+    """Yield the times of the entries' files."""
     for entry in own:
         if status := _regular(entry):
             yield _changed(status)
@@ -264,7 +265,7 @@ def _changed(status: os.stat_result) -> datetime:
 
 
 def _regular(path: Path) -> os.stat_result | None:
-    """What the system says of a file; None where it is none, or may not be looked at."""
+    """Return a regular file's status, or None."""
     try:
         status = path.lstat()
     except OSError:

@@ -20,7 +20,7 @@ _FOREIGN = re.compile(r'[<>:"|?*]|[. ]$')  # what Windows gives a meaning of its
 
 
 def split(path: str) -> tuple[str, ...] | str:
-    """The parts of a path, as they are kept; or why the path is not taken. `./a//b` is `a/b`.
+    """Split a path into the parts that are kept, or say why it is not taken. `./a//b` is `a/b`.
 
     So is what has a backslash in place of the slash, as Windows wrote into archives: what unpacks these leaves it.
 
@@ -50,12 +50,12 @@ def _problem(part: str) -> str:
 
 
 def ending(name: str) -> str:
-    """`.zip` of `hw2.ZIP`; nothing where it is no archive that can be unpacked."""
+    """Return the ending of an archive that can be unpacked: `.zip` of `hw2.ZIP`; else ""."""
     return next((known for known in ARCHIVES if name.lower().endswith(known)), "")
 
 
 def decoded(raw: bytes, otherwise: str) -> str:
-    """A name from an archive: UTF-8 where it is that, else Big5 or GB 2312, as Chinese systems wrote."""
+    """Decode a name from an archive: UTF-8, or else Big5 or GB 2312, as Chinese systems wrote."""
     # A name in GB 2312 is nearly always one in Big5, too, but one of rare characters: those that begin at 0xC9.
     pairs = re.findall(rb"[\x81-\xfe].", raw, re.DOTALL)
     rare = any(pair[0] >= _RARE_IN_BIG5 for pair in pairs)
@@ -68,7 +68,7 @@ def decoded(raw: bytes, otherwise: str) -> str:
 
 
 def of_file_system(name: str) -> str:
-    """A name as a folder lists it, where it is not text in the system's encoding."""
+    """Decode a name that a folder lists and that may be invalid in the system's encoding."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -77,7 +77,7 @@ def of_file_system(name: str) -> str:
 
 
 def for_report(path: str) -> str:
-    """A path as it stands in a report: on one line."""
+    """Return a path on one line for a report."""
     return one_line(excerpt(path, _SHOWN_CHARS))
 
 
@@ -87,7 +87,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
-    """The student that a path belongs to, and the path within the hand-in; None for what belongs to no student.
+    """Return the student that a path belongs to and the path within the hand-in; None if it is nobody's.
 
     A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner reads it.
     Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the same without a folder. Canvas:
@@ -112,12 +112,12 @@ def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...
 
 
 def is_canvas(entry: str) -> bool:
-    """Whether Canvas named it: `leeanna_12345_67890_hw.py`."""
+    """Return whether Canvas named an entry: `leeanna_12345_67890_hw.py`."""
     return _CANVAS.match(entry) is not None
 
 
 def by_platform(entry: str) -> str:
-    """What of an entry's name a platform wrote; Moodle's and Canvas's go on with the name of the student's own file.
+    """Return the part of an entry's name that the platform wrote, without the student's own file name.
 
     >>> by_platform("leeanna_12345_67890_hw_attempt_2026-01-01.py"), by_platform("hw2_b1_attempt_2026-01-01")
     ('leeanna_12345', 'hw2_b1_attempt_2026-01-01')
@@ -126,11 +126,11 @@ def by_platform(entry: str) -> str:
     return owned[0] if owned is not None and owned[1] != (entry,) else entry
 
 
-def unpacked(student: str) -> str:
-    """Whose an archive is that lies beside a folder of its name: `s08` of `s08.zip`."""
+def owner_of_archive(student: str) -> str:
+    """Return the owner of an archive: `s08` of `s08.zip`."""
     return student[: -len(ending(student))] if ending(student) else student
 
 
-def bare(student: str) -> str:
-    """A student's name without the platform's number: `Anna Lee` of `Anna Lee_123456`."""
+def without_number(student: str) -> str:
+    """Remove the platform's number from a name: `Anna Lee` of `Anna Lee_123456`."""
     return _NUMBER.sub("", student)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.core.text import named, one_line
+from labgrade.core.text import listed_names, one_line
 from labgrade.submissions.collected import TAKEN
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ _SAID = {
 
 
 def waiting(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """What kept repositories from being taken in and a person can do something about: what, where, the remedy."""
+    """Yield what kept repositories from being taken in: the problem, where, and the remedy."""
     for state, (what, remedy) in _SAID.items():
         if state not in NOBODY_WAITS and (where := _where(found, state)):
             yield f"{'repository' if len(where) == 1 else 'repositories'} not collected: {what}", where, remedy
 
 
 def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """What else is to be known of a collection."""
+    """Yield other remarks on a collection."""
     for state in NOBODY_WAITS:
         if where := _where(found, state):
             yield f"{'repository' if len(where) == 1 else 'repositories'} without work: {_SAID[state][0]}", where, ""
@@ -55,23 +55,23 @@ def worth_a_look(found: Collection) -> Iterator[tuple[str, tuple[str, ...], str]
     ]
     if reports:
         yield "reports by link", tuple(reports), ""
-    if same := tuple(_same(taken)):
+    if same := tuple(_identical_work(taken)):
         yield "have the same commit, as where it is a template's (collect.template) or copied", same, ""
 
 
 def _where(found: Collection, state: str) -> tuple[str, ...]:
-    """Who is in a state, by what is said of it."""
+    """Return the submissions in a state, by message."""
     names: dict[str, list[str]] = {}
     for name, entry in sorted(found.entries.items()):
         if entry["state"] == state:
             said = entry["said"].replace(f"{entry['address']}/", "it") if entry["address"] else entry["said"]
             names.setdefault(said, []).append(name)
-    return tuple(f"{one_line(named(who))}: {one_line(said)}" for said, who in names.items())
+    return tuple(f"{one_line(listed_names(who))}: {one_line(said)}" for said, who in names.items())
 
 
-def _same(taken: dict[str, dict[str, object]]) -> Iterator[str]:
+def _identical_work(taken: dict[str, dict[str, object]]) -> Iterator[str]:
     by_commit: dict[object, list[str]] = {}
     for name, entry in taken.items():
         by_commit.setdefault(entry.get("commit"), []).append(name)
     by_commit.pop(None, None)  # of who handed in a report alone
-    yield from (f"{named(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)
+    yield from (f"{listed_names(who)}: {str(commit)[:10]}" for commit, who in by_commit.items() if len(who) > 1)

@@ -32,16 +32,16 @@ _OURS = frozenset({errno.ENOSPC, errno.EROFS, errno.EMFILE, errno.ENFILE, getatt
 
 
 def too_large(size: int) -> str:
-    """Why no file of that size is taken, or nothing."""
+    """Say why no file of that size is taken, or ""."""
     return f"it is larger than {ONE_BYTES >> 20} MiB" if size > ONE_BYTES else ""
 
 
 class DamagedError(Exception):
-    """What is being read ends before its end or is not what it says; the message goes on after "because"."""
+    """The data is cut off or not what it claims to be; the message continues after "because"."""
 
 
 class Store:
-    """Takes files in, and says of each that it does not take why."""
+    """Takes files in, and says why it refuses others."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -56,7 +56,7 @@ class Store:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What was left out, each with the reason, sorted."""
+        """Return what was left out, each with the reason, sorted."""
         more = (f"{self._more:,} more",) if self._more else ()
         return (*sorted(self._refused), *more)
 
@@ -68,14 +68,14 @@ class Store:
             self._more += 1
 
     def give_up(self, path: str, error: OSError) -> None:
-        """Leave out what can't be read here; `unread` lists it where that is not the student's fault."""
+        """Leave out what can't be read; `unread` lists it if that is not the student's fault."""
         why = f"it can't be read ({error.strerror})"
         self.refuse(path, why)
         if error.errno not in _NOTHING_TO_READ:
             self.unread.append(f"'{names.for_report(path)}' ({error.strerror})")
 
     def accepts(self, path: str, size: int) -> bool:
-        """Whether a file of that size may come in; says why where it may not."""
+        """Return whether a file of that size may come in; note the reason if not."""
         kind = PurePosixPath(path).suffix.lower()
         why = self._too_much(size) or self._too_many(kind)
         if why:
@@ -85,7 +85,7 @@ class Store:
         return not why
 
     def put(self, parts: tuple[str, ...], read: Callable[[int], bytes]) -> None:
-        """Take in what `read(most)` gives until it gives nothing, as the file of that path.
+        """Write what `read(most)` returns, until it returns nothing, as the file of that path.
 
         Raises:
             UsageError: our own disk takes no more.
@@ -121,11 +121,11 @@ class Store:
             self._bytes += self.files[path]
 
     def drop(self, path: str) -> None:
-        """Take a file out again."""
+        """Remove a file."""
         self.move(path, None)
 
     def move(self, path: str, target: Path | None) -> None:
-        """Take a file out, and put it elsewhere if there is a place."""
+        """Remove a file, or move it to `target` if there is one."""
         self._bytes -= self.files.pop(path)
         own = self.folder.joinpath(*path.split("/"))
         if target is None:
@@ -165,12 +165,12 @@ class Store:
         return ""
 
     def _too_many(self, kind: str) -> str:
-        """Whether there are too many; a few more come in of a kind that is rare among them, such as the code itself."""
+        """Say if there are too many files; a few more of a rare kind, such as the code, may come in."""
         most = MOST_FILES + (_OF_RARE if self._kinds[kind] < _RARE else 0)
         return f"{MOST_FILES:,} files are the most" if len(self.files) >= most else ""
 
     def _too_much_work(self) -> str:
-        """Also what was taken out again counts: the content of archives within archives, of damaged files."""
+        """Say if too much was read in all; removed content, as of nested archives, counts, too."""
         most = 4 * ALL_BYTES
         return f"all that was unpacked is larger than {most >> 20} MiB" if self._written > most else ""
 

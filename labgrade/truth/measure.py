@@ -17,7 +17,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.core.text import excerpt
 from labgrade.files.cache import cache_folder
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
 from labgrade.subjects.provide import provide
@@ -161,7 +161,8 @@ class Measurer:
         if original is not None:
             parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}
             files |= {
-                f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
+                f"{_ORIGINAL}/{name}": path
+                for name, path in {original.name: original, **files_beside(original)}.items()
             }
         return _Measurement(
             key=(content, artifact.name, repr((call.quantity, parameters, original, limits.environment))),
@@ -189,7 +190,7 @@ def _around(artifact: Artifact) -> dict[str, Path]:
     """What has to lie where an artifact is measured: the parts of one, the external data of an ONNX file."""
     if artifact.parts:
         return {_place(artifact, each): each for paths in artifact.parts.values() for each in paths}
-    return dict(beside(artifact.path)) if artifact.path.suffix.lower() == ".onnx" else {}
+    return dict(files_beside(artifact.path)) if artifact.path.suffix.lower() == ".onnx" else {}
 
 
 def _place(artifact: Artifact, path: Path) -> str:
@@ -307,7 +308,7 @@ def files_given(
 
 def _with_data(path: Path) -> dict[str, Path]:
     """An ONNX file and its external data, by name, itself first."""
-    return {path.name: path, **beside(path)}
+    return {path.name: path, **files_beside(path)}
 
 
 def _tilings(oracle: Oracle, subject: SubjectSpec) -> dict[str, Path]:

@@ -24,7 +24,7 @@ _NOT_MADE = "could not be made: "
 
 
 def value_of(ask: Ask, call: QuantityCall, subject: SubjectSpec) -> object:
-    """What a quantity is for a subject that was named with options, an input, or as a config.
+    """Compute a quantity of a subject that a person named with options, an input, or a config.
 
     Raises:
         UsageError: the subject can't be built or run, or the config lacks something.
@@ -50,7 +50,7 @@ def why_broken(ask: Ask, subject: SubjectSpec) -> str:
 
 
 def not_running(subject: SubjectSpec, why: str) -> str:
-    """What is said of such a model."""
+    """Return the message about a model that can't be run."""
     return f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}: {why}"
 
 

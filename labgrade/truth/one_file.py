@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.text import excerpt
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.sandbox.requests import InspectRequest
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def measured(runner: Runner, entry: Entry, path: Path, parameters: Mapping[str, 
         file=entry.file,
         function=entry.name,
         artifact=path,
-        beside={**(beside(path) if path.suffix.lower() == ".onnx" else {}), **further},
+        beside={**(files_beside(path) if path.suffix.lower() == ".onnx" else {}), **further},
         parameters={**parameters, **{name: place for place, (name, _) in given.items()}},
         alone=not entry.imports("torchvision", read),
     )

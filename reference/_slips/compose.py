@@ -191,7 +191,9 @@ class _SlippedParts:
     library: Library
     problem: str = ""
     _said: dict[str, Factors | None] = field(default_factory=dict)
-    _effects: dict[tuple[bool, tuple[int | Fraction, ...]], int] = field(default_factory=dict)
+    _effects: list[tuple[bool, Factors]] = field(default_factory=list)
+    _effect_of: dict[str, int] = field(default_factory=dict)
+    _numbered: dict[tuple[bool, Factors], int] = field(default_factory=dict)
     _sums: dict[tuple[int, ...], dict[str, int | Fraction]] = field(default_factory=dict)
     _renamed: dict[str, _SlippedParts] = field(default_factory=dict)
 
@@ -233,13 +235,20 @@ class _SlippedParts:
         if said is None:
             message = f"there is no occasion for the slip '{name}'"
             raise ValueError(message)
-        adds = self.library[name].of in ADDING
+        if name not in self._effect_of:
+            self._effect_of[name] = self._number(self.library[name].of in ADDING, tuple(map(_exact, said)))
+        return self._effect_of[name]
+
+    def _number(self, adds: bool, said: Factors) -> int:  # noqa: FBT001 - the two are what an effect is
         if all(each == (not adds) for each in said):
             return 0
-        return self._effects.setdefault((adds, tuple(said)), len(self._effects) + 1)
+        if (adds, said) not in self._numbered:
+            self._effects.append((adds, said))
+            self._numbered[adds, said] = len(self._effects)
+        return self._numbered[adds, said]
 
     def _summed(self, effects: Sequence[int]) -> dict[str, int | Fraction]:
-        done = [list(self._effects)[effect - 1] for effect in effects]
+        done = [self._effects[effect - 1] for effect in effects]
         weights: list[int | Fraction] = [int(part.counted) for part in self.parts]
         for adds, said in sorted(done, key=lambda each: not each[0]):
             weights = [one + other if adds else one * other for one, other in zip(weights, said, strict=True)]
@@ -325,6 +334,11 @@ class _SlippedParts:
     @cached_property
     def _weights(self) -> Any:
         return np.array([float(part.counted) for part in self.parts])
+
+
+def _exact(value: int | Fraction) -> int | Fraction:
+    """The same number, as an integer where it is one: to compute with those takes a tenth of the time."""
+    return int(value) if value.denominator == 1 else value
 
 
 def plain(value: int | Fraction) -> int | float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 PROJECTIONS, PRODUCTS = "the projections of nn.MultiheadAttention", "the two products of nn.MultiheadAttention"
 BIASES, SOFTMAX, UPSAMPLING, POOLING = "biases", "softmax", "upsampling", "pooling"
-ELEMENTWISE, EMBEDDING, DROPOUT = "sums and products of elements", "the embedding", "dropout"
+ELEMENTWISE, DROPOUT = "sums and products of elements", "dropout"
 _NORMS = {"BatchNorm": "batch norm", "InstanceNorm": "instance norm", "SyncBatchNorm": "batch norm"}
 _FUNCTIONAL_NORMS = {
     "batch_norm": "batch norm",

@@ -283,8 +283,8 @@ def test_what_opens_archives_may_be_taken_over_and_still_writes_nothing_elsewher
     """Records as a broken jail could send them: names that lead out, endless names, wrong letters, no end."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class/ann.zip").write_bytes(b"PK")
-    good = archive_records.told(archive_records.ArchiveEntry(name="ok.py", parts=("ok.py",), size=2))
-    content = b"".join(archive_records.content(iter([b"ok"])))
+    good = archive_records.entry_record(archive_records.ArchiveEntry(name="ok.py", parts=("ok.py",), size=2))
+    content = b"".join(archive_records.content_records(iter([b"ok"])))
     forged = [
         good.replace(b'["ok.py"]', b'["..", "..", "up.py"]'.ljust(9)),
         good.replace(b'["ok.py"]', b'["/etc/x"]'),

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from labgrade.authoring import kit_ci
+from labgrade.files import wheel
 
-FILES = kit_ci.files('pip install "./labgrade-0.1.0-py3-none-any.whl[html]"', own_code=True, marker="labgrade-kit.yaml")
+FILES = kit_ci.files(f'pip install "./{wheel.NAME}[html]"', own_code=True, marker="labgrade-kit.yaml")
 SCHEMAS = {kit_ci.GITHUB: "github-workflows.json", kit_ci.GITLAB: "gitlab-ci.json"}
 
 

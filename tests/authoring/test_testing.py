@@ -177,9 +177,25 @@ def test_an_exemplar_that_is_wrong_shows(course, capsys):
 
 
 def test_without_an_exemplar_it_says_where_one_goes(course, capsys):
-    (course / "submissions/exemplar/hw.py").unlink()
+    (course / "submissions/exemplar").rename(course / "submissions/ann")
     assert main(["test", "--no-mutants"]) == 1
     assert "put an exemplar into 'submissions/exemplar'" in capsys.readouterr().out
+
+
+def test_a_task_that_the_exemplar_lacks_is_named(course, capsys):
+    (course / "submissions/exemplar/hw.py").rename(course / "submissions/exemplar/other.py")
+    assert main(["test", "--no-mutants"]) == 1
+    said = "the exemplar lacks task 'double': hand in its answers in 'submissions/exemplar', too"
+    assert said in capsys.readouterr().out
+    (course / "submissions/exemplar.expected.yaml").write_text("other: {main: CORRECT 1}\n")
+    assert main(["test", "--no-mutants"]) == 1
+    said = (
+        "the exemplar lacks task 'double': 'submissions/exemplar.expected.yaml' does not say what each check comes to"
+    )
+    assert said in capsys.readouterr().out
+    (course / "submissions/exemplar.expected.yaml").write_text("double: {main: PARTIAL 3, others: SKIPPED 0}\n")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "exemplar.expected.yaml' expects less than CORRECT of task 'double'" in capsys.readouterr().out
 
 
 def test_a_misconception_that_never_speaks_shows(course, capsys):

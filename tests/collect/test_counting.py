@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from labgrade.collect.counting import Commit, History, Seen, choose
+from labgrade.collect.counting import Commit, History, Sighting, choose
 from labgrade.collect.forges import Push
-from labgrade.collect.pushes import REFUTED, merged
+from labgrade.collect.pushes import REFUTED, with_pushes
 from labgrade.review.roster import Student
 from labgrade.spec.lab import Deadline, LateRule, days_late, last_moment
 
@@ -23,7 +23,7 @@ def at(hours):
 
 def seen(*rows):
     """Fetches at these hours after the deadline, each taking a minute, and what the branch was."""
-    return [Seen(began=at(hours), ended=at(hours) + timedelta(minutes=1), tip=tip) for hours, tip in rows]
+    return [Sighting(began=at(hours), ended=at(hours) + timedelta(minutes=1), tip=tip) for hours, tip in rows]
 
 
 def graph(**rows):
@@ -86,14 +86,17 @@ def test_which_counts(why, fetches, commits, right):
 
 def test_a_commit_that_was_there_on_another_branch_was_there():
     rows = [
-        Seen(began=at(0.5), ended=at(0.6), tip="a", others=("b",)),
-        Seen(began=at(9), ended=at(9.1), tip="c"),
+        Sighting(began=at(0.5), ended=at(0.6), tip="a", others=("b",)),
+        Sighting(began=at(9), ended=at(9.1), tip="c"),
     ]
     commits = graph(a=(-5,), b=(-1, "a"), c=(-0.5, "b"))
     found = choose(History(seen=rows, graph=commits), LATE, ())
     assert (found.commit, found.at) == ("b", at(-1))
     assert [each[:14] for each in found.staff] == ["c claims to be", "1 later commit"]
-    early = [Seen(began=at(-1), ended=at(-0.9), tip=None, others=("b",)), Seen(began=at(9), ended=at(9.1), tip="b")]
+    early = [
+        Sighting(began=at(-1), ended=at(-0.9), tip=None, others=("b",)),
+        Sighting(began=at(9), ended=at(9.1), tip="b"),
+    ]
     assert choose(History(seen=early, graph=commits), LATE, ()).by.startswith("the fetch of 2026-11-20 11:06:00+00:00")
 
 
@@ -161,9 +164,9 @@ def pushed(*rows):
     return [Push(at=at(hours), branch=branch, before=before, after=after) for hours, branch, before, after in rows]
 
 
-def with_pushes(fetches, commits, *pushes, deadline=LATE):
+def merged(fetches, commits, *pushes, deadline=LATE):
     known = graph(**commits)
-    history, odd = merged(seen(*fetches), pushed(*pushes), "main", known)
+    history, odd = with_pushes(seen(*fetches), pushed(*pushes), "main", known)
     found = choose(History(seen=history, graph=known), deadline, ())
     return found and (found.commit, round((found.at - DUE) / (at(1) - DUE), 2), found.days_late), odd
 
@@ -204,7 +207,7 @@ def main(*rows):
     ],
 )  # fmt: skip
 def test_which_commit_counts_where_pushes_are_recorded(why, fetches, commits, pushes, right):
-    assert with_pushes(fetches, commits, *pushes) == (right, ()), why
+    assert merged(fetches, commits, *pushes) == (right, ()), why
 
 
 @pytest.mark.parametrize(
@@ -216,15 +219,15 @@ def test_which_commit_counts_where_pushes_are_recorded(why, fetches, commits, pu
     ],
 )  # fmt: skip
 def test_a_fetch_is_believed_before_a_record(why, fetches, pushes):
-    found, odd = with_pushes(fetches, LINE, *pushes)
+    found, odd = merged(fetches, LINE, *pushes)
     assert (found, odd) == (counted(fetches, LINE), (REFUTED,)), why
 
 
 def test_clocks_differ_a_little():
     """A fetch that began a minute after a push, by clocks of two machines, and did not see it."""
-    found, odd = with_pushes([(-0.02, "a"), (9, "b")], LINE, *main((-4, "", "a"), (-0.03, "a", "b")))
+    found, odd = merged([(-0.02, "a"), (9, "b")], LINE, *main((-4, "", "a"), (-0.03, "a", "b")))
     assert odd == ()
     assert found[0] == "b"  # in the grace
     strict = Deadline(lab="lab", due=DUE, rule=LateRule(per_day=Fraction(1, 10)))
     fetches = [(-0.001, "a"), (9, "b")]
-    assert with_pushes(fetches, LINE, *main((-4, "", "a"), (-0.002, "a", "b")), deadline=strict)[0][0] == "a"
+    assert merged(fetches, LINE, *main((-4, "", "a"), (-0.002, "a", "b")), deadline=strict)[0][0] == "a"

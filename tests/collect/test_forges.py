@@ -108,7 +108,7 @@ def test_gitlab(api):
     ]
     forge, address = forges.forge_of({"forge": "gitlab", "repository": f"{api.url}/nn26/{{login}}/lab.git"})
     path = forges.path_of(f"{api.url}/nn26/ann/lab.git", address)
-    pushes, members = forges.told(forge, path)
+    pushes, members = forges.ask_forge(forge, path)
     assert pushes == TOLD
     assert members == ["ann", "bob"]
     assert api.asked[0][1] == {"action": "pushed", "sort": "asc", "per_page": "100"}
@@ -126,7 +126,7 @@ def test_github(api):
     api.rows["/api/v3/repos/nn26/lab-ann/collaborators"] = [{"login": each, "id": 1} for each in ("Ann", "bob", "ta")]
     rules = {"forge": "github", "repository": "git@127.0.0.1:nn26/lab-{login}.git", "api": f"{api.url}/api/v3"}
     forge, address = forges.forge_of(rules)
-    pushes, members = forges.told(forge, forges.path_of("git@127.0.0.1:nn26/lab-ann.git", address))
+    pushes, members = forges.ask_forge(forge, forges.path_of("git@127.0.0.1:nn26/lab-ann.git", address))
     assert pushes == TOLD
     assert members == ["ann", "bob", "ta"]
     assert api.asked[0][1] == {"direction": "asc", "per_page": "100"}
@@ -137,17 +137,17 @@ def test_github(api):
 def test_what_is_not_told_is_said(api, kind, around):
     forge, _ = forges.forge_of({"forge": kind, "api": api.url})
     with pytest.raises(NotToldError, match="404"):
-        forges.told(forge, "gone")
+        forges.ask_forge(forge, "gone")
     api.rows["/elsewhere"] = []
     rest = "events" if kind == "gitlab" else "activity"
     api.moved[f"{around}moved/{rest}"] = f"{api.url.replace('127.0.0.1', 'localhost')}/elsewhere"
     api.asked.clear()
     with pytest.raises(NotToldError):
-        forges.told(forge, "moved")
+        forges.ask_forge(forge, "moved")
     assert len(api.asked) == 1  # the token went nowhere else
     api.rows[f"{around}odd/{rest}"] = [{"push_data": 7}, 8]
     with pytest.raises(NotToldError):
-        forges.told(forge, "odd")
+        forges.ask_forge(forge, "odd")
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_a_broken_record_is_said_and_made_anew(course, text, capsys):
 
 
 def test_amounts():
-    size = command._amount({"MB": 1 << 20})
+    size = command._amount_parser({"MB": 1 << 20})
     assert size("5MB") == 5 << 20
     for wrong in ("5", "0MB", "-5MB", "5 GB", "MB"):
         with pytest.raises(Exception, match="needs a number and a unit"):

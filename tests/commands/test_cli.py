@@ -13,7 +13,7 @@ from helpers.direct import COURSE
 
 from checkers.trend import trend
 from labgrade.cli import main
-from labgrade.commands.specs import _of_checker
+from labgrade.commands.specs import _checker_lines
 from labgrade.files import yaml as spec_yaml
 from labgrade.files.json_schema import problems
 from labgrade.values import Table
@@ -64,6 +64,19 @@ def test_a_wrong_submission_ends_with_1_and_says_why(course, capsys):
     out = capsys.readouterr().out
     assert "counted twice" in out
     assert "secret" not in out
+
+
+@pytest.mark.parametrize("asked", [["check", "submissions/right"], ["grade", "submissions", "--submission", "right"]])
+def test_it_says_which_lab_was_graded_where_there_are_others(course, capsys, asked):
+    main(asked)
+    assert "--lab" not in capsys.readouterr().out
+    (course / "specs/more").mkdir()
+    (course / "specs/more/lab.yaml").write_text("title: More\non_request: true\n")
+    (course / "specs/more/again.yaml").write_text(small_course.TASK.replace("id: task", "id: again"))
+    main(asked)
+    assert "\ngraded: lab; for another lab, say --lab NAME: more\n" in capsys.readouterr().out
+    main([*asked, "--lab", "lab"])
+    assert "--lab" not in capsys.readouterr().out
 
 
 def test_a_submission_brings_no_specs_and_no_code_of_ours(course, capsys, monkeypatch):
@@ -283,6 +296,15 @@ def test_slips_of_flops_are_those_of_macs_doubled_and_macs_themselves(capsys, mo
     assert "These are multiply-accumulates (MACs)." in shown
     assert "of flops: doubled, credit 0.4" in shown.partition("macs_ignoring_groups")[2]
     assert "decoder_macs" not in shown  # which only holds the word
+
+
+def test_slips_of_a_quantity_without_slips_are_not_those_of_another(capsys, monkeypatch):
+    monkeypatch.chdir(COURSE.root)
+    main(["list", "slips", "tile_count"])
+    assert capsys.readouterr().out == "'tile_count' has no slips that a spec can name\n"
+    main(["list", "slips", "activation_bytes"])
+    said = "'activation_bytes' has no slips that a spec can name; hints use those of activation_bytes_slips\n"
+    assert capsys.readouterr().out == said
 
 
 def test_list_finds_a_word_in_any_case_and_words_of_a_name(course, capsys):
@@ -544,7 +566,7 @@ def test_compute_takes_the_subject_of_a_task_and_options_of_a_model(course, caps
 
 def test_the_example_of_each_checker_may_stand_in_a_spec():
     for entry in COURSE.checkers.entries.values():
-        shown = spec_yaml.load(_of_checker(entry)[1].removeprefix("example: "), "").data["checker"]
+        shown = spec_yaml.load(_checker_lines(entry)[1].removeprefix("example: "), "").data["checker"]
         for name, value in (shown[entry.name] if isinstance(shown, dict) else {}).items():
             assert value is None or not list(problems(entry.parameters[name].schema, value)), (entry.name, name)
         if entry.name == "trend":  # which compares one column along another

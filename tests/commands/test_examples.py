@@ -52,4 +52,4 @@ def test_an_example_works_when_it_is_pasted(name, oracle):
 def test_a_function_that_is_no_quantity_is_told_so(tmp_path):
     (tmp_path / "own.py").write_text("def helper(path) -> int:\n    '''Helps.'''\n    return 1\n")
     (entry,) = registry.read("quantity", (tmp_path,)).entries.values()
-    assert specs._of_quantity(entry) == ["no quantity: its first parameter is not 'subject', 'artifact' or 'config'"]
+    assert specs._quantity_lines(entry) == ["no quantity: its first parameter is not 'subject', 'artifact' or 'config'"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from desk.opened import Opened, write_class
 
-from labgrade.desk.wording import difference, near, wording
+from labgrade.desk.wording import are_near, difference, wording
 
 PROSE = "The pass replaces each linear layer by a quantised one and skips all layers that are not asked for"
 WIDTHS = "Weights have a width of {} bits, of which {} are behind the point, as range and resolution need no more"
@@ -28,7 +28,7 @@ TENSOR = "```\ntensor([[0.1, 0.{}],\n        [0.2, 0.3]])\n```"
 def test_tables_code_and_tensors_are_no_prose(data):
     one, other = (wording(f"{PROSE}\n\n{data.format(n)}\n\nSo it is.") for n in (1, 7))
     assert " ".join(one.words) == f"{PROSE} So it is"
-    assert near(one, other)
+    assert are_near(one, other)
     found = difference(one, other)
     assert found.why_not == ""
     assert found.shown == "the words are the same; tables, code or rows of numbers beside them differ"
@@ -36,7 +36,7 @@ def test_tables_code_and_tensors_are_no_prose(data):
 
 def test_the_same_tables_make_other_words_no_nearer():
     table = TABLE.format(1) + "\n| BatchNorm1d | call_module | unchanged |" * 9
-    assert not near(wording(f"{PROSE}\n\n{table}"), wording(f"Nothing is known of this at all\n\n{table}"))
+    assert not are_near(wording(f"{PROSE}\n\n{table}"), wording(f"Nothing is known of this at all\n\n{table}"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_same_tables_make_other_words_no_nearer():
 )
 def test_where_numbers_differ_no_mark_does_for_both(one, other, shown):
     one, other = wording(one), wording(other)
-    assert near(one, other)
+    assert are_near(one, other)
     assert difference(one, other).shown == shown
     assert difference(one, other).why_not == "numbers or signs differ"
 

@@ -11,7 +11,7 @@ from labgrade.answers.near_miss import _alike
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.repairs import Repair, _everywhere
 from labgrade.diagnosis.whole_rows import exchanged, of_tensors
-from labgrade.reports.summary import diagnosed
+from labgrade.reports.summary import diagnosis_in_words
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Diagnosis
 from reference._slips.compose import Composition, Part, Slip, WantedProducts, also, without
@@ -40,11 +40,11 @@ def test_slips_that_make_up_for_each_other_are_not_told_as_two():
 
 def test_networks_on_which_a_function_is_right_are_not_called_wrong():
     found = Diagnosis(tried=9, causes=("x",), says=("It is so.",), but=("a Loop",), spared=("a Scan", "an If"))
-    said = diagnosed(found)
+    said = diagnosis_in_words(found)
     assert "On those with a Loop it is wrong in another way" in said
     assert said.endswith("On those with a Scan and an If it is right all the same.")
     apart = Diagnosis(tried=9, right_on=("a",), wrong_on=("b",), elsewhere=("So.",), spared=("a Scan",))
-    assert "On those without a Scan it does this: So." in diagnosed(apart)
+    assert "On those without a Scan it does this: So." in diagnosis_in_words(apart)
 
 
 def table(**columns):

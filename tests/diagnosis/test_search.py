@@ -351,7 +351,7 @@ def test_where_one_family_tells_nothing_the_command_tries_the_next(named, own, f
 
     monkeypatch.setattr(command, "judged", nothing)
     some = SimpleNamespace(check=SimpleNamespace(counterexample=own))
-    assert command._searched(some, SearchPlan(among="cnn"), [], named=named).outcome is Outcome.MANUAL
+    assert command._search(some, SearchPlan(among="cnn"), [], named=named).outcome is Outcome.MANUAL
     assert tried == families
     assert ("attention" in capsys.readouterr().err) is (len(families) == 2)
 

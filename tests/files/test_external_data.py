@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 
 LARGE = 9000
 
@@ -47,7 +47,7 @@ def found(tmp_path):
 
     def look(content):
         (tmp_path / "m.onnx").write_bytes(content)
-        return sorted(beside(tmp_path / "m.onnx"))
+        return sorted(files_beside(tmp_path / "m.onnx"))
 
     return look
 

@@ -129,7 +129,7 @@ class Classroom:
 
     def release(self):
         found = read.report_of(self.results).submissions
-        releases.add(self.results, [releases.made(each, by="prof") for each in found])
+        releases.add(self.results, [releases.make_release(each, by="prof") for each in found])
         return tuple(each.name for each in found)
 
     def environment(self):

@@ -14,7 +14,7 @@ from labgrade.core.task import Check, Limits, Task
 from labgrade.judging.graded_items import Judged, graded_so_far
 from labgrade.judging.needs import AGAIN, NeedsGate, resolve
 from labgrade.reports.summary import reason
-from labgrade.review.apply import NEXT, RUN, credits_of, decided
+from labgrade.review.apply import NEXT, RUN, credits_of, with_decisions
 from labgrade.review.decisions import Decisions, Place, Ruling
 from labgrade.run.task import TaskGrading
 from labgrade.verdict import PENDING, Outcome, correct, incorrect, without_value
@@ -168,7 +168,7 @@ def either_way(needs, own, shares):
     decisions = rulings(shares)
     first, judged = graded(needs, own, Decisions())
     again, _ = graded(needs, own, decisions)
-    after, before = by_name(decided(first, decisions)), by_name(decided(again, decisions))
+    after, before = by_name(with_decisions(first, decisions)), by_name(with_decisions(again, decisions))
     for name, check in after.items():
         if check.verdict.facts.get(NEXT) == RUN:  # it was skipped: only a run can say what it comes to
             assert name not in judged
@@ -198,7 +198,7 @@ def marked_in_full(needs, own):
     most = least + sum(map(reach, by_name(first).values()))
     shares: dict[str, Fraction] = {}
     while True:
-        now = by_name(decided(first, rulings(shares)))
+        now = by_name(with_decisions(first, rulings(shares)))
         found = [name for name, each in now.items() if each.verdict.outcome in PENDING and each.once_met is None]
         if not found:
             break

@@ -16,7 +16,7 @@ from labgrade.judging.graded_items import Judged, fill_in, graded_so_far, with_p
 from labgrade.judging.items import items
 from labgrade.ledger import depends, rows
 from labgrade.ledger.database import Ledger
-from labgrade.ledger.depends import meaning
+from labgrade.ledger.depends import spec_of_item
 from labgrade.ledger.verdict_memory import Rules, SubmissionBook
 from labgrade.spec import course, load
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
@@ -175,7 +175,7 @@ def test_a_student_can_not_write_the_placeholder_of_a_sentence(task):
 def changed(task, **check):
     """The meaning of the first check with something changed."""
     other = replace(task, checks=(replace(task.checks[0], **check),))
-    return meaning(other, items(other)[0])
+    return spec_of_item(other, items(other)[0])
 
 
 def test_all_that_decides_a_verdict_is_in_its_meaning_and_nothing_else(task):
@@ -208,12 +208,12 @@ def test_all_that_decides_a_verdict_is_in_its_meaning_and_nothing_else(task):
     row = Comparison(says="of another task", answer="five", expected=first.expected)
     shown = replace(task, checks=(replace(first, beside=(row,)),))
     read_elsewhere = {**task.answers, "five": replace(task.answers["five"], forms=())}
-    assert meaning(replace(shown, answers=read_elsewhere), items(shown)[0]) != meaning(shown, items(shown)[0])
-    assert meaning(replace(task, answers=read_elsewhere), items(task)[0]) == same
+    assert spec_of_item(replace(shown, answers=read_elsewhere), items(shown)[0]) != spec_of_item(shown, items(shown)[0])
+    assert spec_of_item(replace(task, answers=read_elsewhere), items(task)[0]) == same
     slower = replace(task, limits=replace(task.limits, seconds=1.0))
-    assert meaning(slower, items(slower)[0]) != same
+    assert spec_of_item(slower, items(slower)[0]) != same
     elsewhere = replace(task, subject=replace(task.subject, options={"num_classes": 5}))
-    assert meaning(elsewhere, items(elsewhere)[0]) != same
+    assert spec_of_item(elsewhere, items(elsewhere)[0]) != same
 
 
 def test_a_file_means_what_it_holds_wherever_it_lies(task, tmp_path):
@@ -222,7 +222,7 @@ def test_a_file_means_what_it_holds_wherever_it_lies(task, tmp_path):
         path = tmp_path / folder / "model.onnx"
         path.write_bytes(content)
         other = replace(task, subject=SubjectSpec(input=task.subject.input, file=str(path)))
-        return meaning(other, items(other)[0])
+        return spec_of_item(other, items(other)[0])
 
     assert with_file("one", b"1") == with_file("two", b"1")
     assert with_file("one", b"1") != with_file("two", b"2")
@@ -272,19 +272,19 @@ def test_who_imports_too_much_depends_on_all_libraries_and_is_not_looked_through
 
 def test_a_library_counts_only_where_code_may_run(task):
     item = items(task)[0]
-    assert not depends.runs(task, item)
+    assert not depends.runs_student_code(task, item)
     call = CallForm(file="hw.py", function="f", given=())
     wanted = replace(task.answers["total"], forms=(call,))
-    assert depends.runs(replace(task, answers={**task.answers, "total": wanted}), item)
+    assert depends.runs_student_code(replace(task, answers={**task.answers, "total": wanted}), item)
 
 
 def test_every_file_of_a_submission_counts_whatever_its_name_is(tmp_path):
     (tmp_path / "a.txt").write_text("1")
-    one = depends.digest_of(depends.handed_in(read(tmp_path, "s")))
+    one = depends.digest_of_data(depends.handed_in(read(tmp_path, "s")))
     (tmp_path / "b\udcff.txt").write_text("")
-    two = depends.digest_of(depends.handed_in(read(tmp_path, "s")))
+    two = depends.digest_of_data(depends.handed_in(read(tmp_path, "s")))
     (tmp_path / "a.txt").write_text("2")
-    assert len({one, two, depends.digest_of(depends.handed_in(read(tmp_path, "s")))}) == 3
+    assert len({one, two, depends.digest_of_data(depends.handed_in(read(tmp_path, "s")))}) == 3
 
 
 _NEEDED = {
@@ -329,7 +329,7 @@ def test_a_function_that_is_only_shown_beside_a_text_is_students_code_too(task):
     called = {**task.answers, "five": replace(task.answers["five"], forms=(call,))}
     for check, run in ((first, False), (shown, True)):
         changed_task = replace(task, checks=(check,), answers=called)
-        assert depends.runs(changed_task, items(changed_task)[0]) is run
+        assert depends.runs_student_code(changed_task, items(changed_task)[0]) is run
 
 
 def test_time_is_only_told(room, monkeypatch):

@@ -248,13 +248,13 @@ def test_the_gradebook_has_a_row_a_student():
         ("王小明 (perfect)", "王小明 (perfect)"),
         ("empty", "empty"),
     ]
-    assert {key: rows[0][key] for key in ("raw", "deducted", "final", "at most", "pending", "points")} == {
+    assert {key: rows[0][key] for key in ("raw", "deducted", "final", "at most", "pending", "points possible")} == {
         "raw": "31.68",
         "deducted": "1.5",
         "final": "30.18",
         "at most": "38.18",
         "pending": "2",
-        "points": "59.33",
+        "points possible": "59.33",
     }
     assert rows[0]["acal-lab2/2-1-4-macs"] == "11.68"
     assert rows[2]["acal-lab2/2-1-4-macs"] == ""
@@ -271,7 +271,7 @@ def test_no_name_begins_a_line():
     name = "a\n=cmd()"
     assert "\n=" not in gradebook.render(Report(submissions=(SubmissionReport(name=name, tasks=()),)))
     merged = Merged(text=b"", written=0, unknown=(name,), ambiguous=(), pending=(), left=0)
-    assert not any("\n" in line for line in export._said(merged, Path("merged.csv")))
+    assert not any("\n" in line for line in export._merge_summary(merged, Path("merged.csv")))
 
 
 # ---- the command -----------------------------------------------------------------------------------------------

@@ -211,10 +211,10 @@ def test_charts_are_the_same_each_time_and_follow_the_page():
 
 def test_wrong_tiles_are_drawn_where_they_are():
     grid = TileGrid(layer="fc1", block=1, tiles=(2, 3, 4), scale=(1, 1), lines=("....", ".##.", "...#"))
-    drawn = charts.drawn(grid)
+    drawn = charts.tile_grid(grid)
     wrong = re.findall(r'class="tile-wrong" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', drawn)
     assert wrong == [("22.0", "22.0", "44.0", "22.0"), ("66.0", "44.0", "22.0", "22.0")]
-    assert charts.described(grid) == (
+    assert charts.grid_in_words(grid) == (
         "fc1: 3 x 4 tiles, row block 1 of 2; k runs down, n across; 3 squares marked wrong"
     )
 

@@ -52,7 +52,7 @@ def reported(*checks, who=("ann",)):
     ids=["roofline", "frontier", "histogram", "bars"],
 )
 def test_a_picture_is_small_has_its_data_and_no_style_of_its_own(more, told):
-    text = str(pictures.of_check(graded(**more), "c1"))
+    text = str(pictures.check_pictures(graded(**more), "c1"))
     (drawn,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     assert len(drawn) < 30_000
     assert 'role="img"' in drawn
@@ -98,7 +98,7 @@ def test_a_class_is_drawn_with_all_points_the_spread_of_tasks_and_mistakes():
     assert "ann r1" in page
     assert "how many earned which share of each task" in page
     assert "how many made each of 1 mistakes" in page
-    assert [name for name, _ in class_pictures.of_class(report)] == [
+    assert [name for name, _ in class_pictures.all_pictures(report)] == [
         "How the points are spread",
         "Common mistakes",
         "1-1-task: check",

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from labgrade.core.results import MarkingText
 from labgrade.review import decisions
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Place
 from labgrade.review.interview import Desk
 from labgrade.review.marking import mark, waiting
@@ -37,7 +37,7 @@ def work(tmp_path):
         console = Console(file=shown, width=80, color_system=None)
         called = more.pop("called", lambda name: name)
         desk = Desk(console, ask, tmp_path, by="ta", called=called)
-        count = desk.work(waiting(decided(whole, decisions.read(tmp_path))))
+        count = desk.work(waiting(with_decisions(whole, decisions.read(tmp_path))))
         return shown.getvalue(), count
 
     return made

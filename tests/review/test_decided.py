@@ -11,7 +11,7 @@ from helpers.class_sample import CLASS, RUBRIC, essay, graded, report, student, 
 from labgrade.core import points, student_view
 from labgrade.core.results import MarkingText
 from labgrade.reports.summary import reason
-from labgrade.review.apply import EARLIER, credits_of, decided
+from labgrade.review.apply import EARLIER, credits_of, with_decisions
 from labgrade.review.decisions import Decisions, Place, RubricLine, Ruling
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 
@@ -34,16 +34,16 @@ def checks(whole, who="ann"):
 
 def after(one, *rulings):
     """The checks of a submission once these were decided."""
-    return checks(decided(report(one), Decisions(rulings)))
+    return checks(with_decisions(report(one), Decisions(rulings)))
 
 
 MARK = tuple(RubricLine(what=what, worth=worth, points=worth) for worth, what in RUBRIC)
 
 
 def test_without_decisions_nothing_changes():
-    assert decided(CLASS, Decisions()) == CLASS
+    assert with_decisions(CLASS, Decisions()) == CLASS
     elsewhere = ruling(checks(CLASS)["total"], 1, who="nobody")
-    assert decided(CLASS, Decisions([elsewhere])) == CLASS
+    assert with_decisions(CLASS, Decisions([elsewhere])) == CLASS
 
 
 def test_an_override_counts_and_the_machine_stands_beside_it():
@@ -58,7 +58,7 @@ def test_an_override_counts_and_the_machine_stands_beside_it():
     assert {name: check for name, check in found.items() if name != "total"} == {
         name: check for name, check in checks(CLASS).items() if name != "total"
     }
-    only_ann = decided(CLASS, Decisions([ruling(machine, "7/10")]))
+    only_ann = with_decisions(CLASS, Decisions([ruling(machine, "7/10")]))
     assert only_ann.submissions[1:] == CLASS.submissions[1:]
 
 
@@ -231,7 +231,7 @@ def test_the_next_run_is_told_what_still_holds():
 
 def test_a_student_sees_the_points_and_the_reason_and_neither_who_nor_the_machine():
     rulings = [ruling(checks(CLASS)["total"], "7/10"), ruling(checks(CLASS)["secret"], 1, number=2)]
-    seen = student_view.for_student(decided(report(student()), Decisions(rulings)))
+    seen = student_view.for_student(with_decisions(report(student()), Decisions(rulings)))
     total = checks(seen)["total"]
     assert (total.earned, total.verdict.reason) == (7, "a person gave 7 of 10: see mail")
     assert total.decision.by == student_view.STAFF

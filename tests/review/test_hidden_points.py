@@ -43,7 +43,7 @@ def of_lab(submission, *, secret=False):
 @pytest.mark.parametrize("hidden_too", [False, True])
 def test_the_final_points_that_a_student_sees_are_the_gradebooks(hidden_too):
     staff = of_lab(settled())
-    made = releases.made(staff, by="prof", hidden_too=hidden_too)
+    made = releases.make_release(staff, by="prof", hidden_too=hidden_too)
     seen, meant = final_totals(made.view), final_totals(staff)
     assert (seen.points, seen.earned, seen.final, seen.pending) == (meant.points, meant.earned, meant.final, 0)
     assert seen.final == made.final
@@ -54,7 +54,7 @@ def test_the_final_points_that_a_student_sees_are_the_gradebooks(hidden_too):
 
 
 def test_before_release_only_what_hidden_checks_are_worth_is_told():
-    view = releases.before(of_lab(settled()))
+    view = releases.view_before_release(of_lab(settled()))
     assert summary.not_shown(view) == [("cases that are not shown", "5 more")]
     assert (final_totals(view).points, view.tasks[0].not_shown) == (19, 5)
     page = student.render(report(view))
@@ -63,7 +63,7 @@ def test_before_release_only_what_hidden_checks_are_worth_is_told():
 
 
 def test_after_release_they_are_one_sum():
-    view = releases.made(of_lab(settled()), by="prof").view
+    view = releases.make_release(of_lab(settled()), by="prof").view
     assert summary.not_shown(view) == [("cases that are not shown", "4 / 5")]
     assert "cases that are not shown: 4 / 5 points" in markdown.render(report(view))
     assert '<th scope="row">cases that are not shown</th><td class="number">4 / 5</td>' in student.render(report(view))
@@ -73,14 +73,14 @@ def test_what_still_waits_among_them_leaves_a_range():
     staff = of_lab(replace(CLASS.submissions[0], deductions=LATE))
     checks = tuple(replace(each, hidden=True) for each in staff.tasks[0].checks)
     staff = replace(staff, tasks=(staff.tasks[0], replace(staff.tasks[0], id="unseen", checks=checks, not_shown=24)))
-    seen, meant = final_totals(releases.made(staff, by="prof").view), final_totals(staff)
+    seen, meant = final_totals(releases.make_release(staff, by="prof").view), final_totals(staff)
     assert (seen.final, seen.final_at_most, bool(seen.pending)) == (meant.final, meant.final_at_most, True)
 
 
 def test_a_lab_that_keeps_them_secret_tells_nothing():
     staff = of_lab(settled(), secret=True)
-    view = releases.made(staff, by="prof").view
-    assert view.not_shown == releases.before(staff).not_shown == ()
+    view = releases.make_release(staff, by="prof").view
+    assert view.not_shown == releases.view_before_release(staff).not_shown == ()
     assert final_totals(view).points == 19
     assert view.deductions[0].points == Fraction("1.9")
     texts = (as_json.render(report(view)), markdown.render(report(view)), student.render(report(view)))

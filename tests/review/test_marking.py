@@ -11,9 +11,9 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from labgrade.core.results import MarkingText, Report, SubmissionReport
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions, Place
-from labgrade.review.marking import NoPointsError, given, mark, waiting
+from labgrade.review.marking import NoPointsError, mark, parse_share, waiting
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 ANN = Place(submission="ann", lab="lab2", task="macs", check="essay")
@@ -49,7 +49,7 @@ def test_what_the_next_run_will_grade_is_not_marked_by_anybody():
     need = graded("total", 10, incorrect("no"))
     skipped = graded("next", 2, without_value(Outcome.SKIPPED, "needs 'total'"), needs=("total",))
     full = mark(replace(ANN, check="total"), need, [Fraction(1)], by="ta", comment="", kind="override")
-    found = decided(report(submission("ann", need, skipped)), Decisions([replace(full, number=1)]))
+    found = with_decisions(report(submission("ann", need, skipped)), Decisions([replace(full, number=1)]))
     assert found.submissions[0].tasks[0].checks[1].verdict.outcome is Outcome.MANUAL
     assert waiting(found) == []
 
@@ -57,9 +57,9 @@ def test_what_the_next_run_will_grade_is_not_marked_by_anybody():
 def test_what_was_marked_waits_no_longer_until_the_text_changes():
     (first, *_) = waiting(CLASS)
     ruling = replace(mark(first.place, first.graded, [Fraction(1), Fraction(0)], by="ta", comment="ok"), number=1)
-    assert len(waiting(decided(CLASS, Decisions([ruling])))) == 2
+    assert len(waiting(with_decisions(CLASS, Decisions([ruling])))) == 2
     edited = report(student("ann", "because of nothing"))
-    (again,) = waiting(decided(edited, Decisions([ruling])))
+    (again,) = waiting(with_decisions(edited, Decisions([ruling])))
     assert again.earlier.startswith("3 of 4 by ta, ")
     assert again.graded.to_mark.text == "because of nothing"
 
@@ -81,7 +81,7 @@ def test_what_was_marked_waits_no_longer_until_the_text_changes():
     ],
 )
 def test_points_that_can_be_given(text, worth, share):
-    assert given(text, Fraction(worth)) == Fraction(share)
+    assert parse_share(text, Fraction(worth)) == Fraction(share)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_points_that_can_be_given(text, worth, share):
 )
 def test_points_that_can_not(text, worth, says):
     with pytest.raises(NoPointsError) as error:
-        given(text, Fraction(worth))
+        parse_share(text, Fraction(worth))
     assert says in str(error.value)
 
 
@@ -135,9 +135,9 @@ def test_what_is_worth_nothing_is_right_or_wrong():
 
 @drawn(st.integers(0, 300), st.integers(0, 100))
 def test_what_is_typed_is_what_is_earned(three, one):
-    shares = [given(f"{three / 100:.2f}", Fraction(3)), given(f"{one / 100:.2f}", Fraction(1))]
+    shares = [parse_share(f"{three / 100:.2f}", Fraction(3)), parse_share(f"{one / 100:.2f}", Fraction(1))]
     made = replace(mark(ANN, essay(), shares, by="ta", comment=""), number=1)
-    (check,) = decided(report(submission("ann", essay())), Decisions([made])).submissions[0].tasks[0].checks
+    (check,) = with_decisions(report(submission("ann", essay())), Decisions([made])).submissions[0].tasks[0].checks
     assert check.earned == Fraction(three + one, 100)
     assert (check.verdict.outcome is Outcome.CORRECT) == (three + one == 400)
     assert (check.verdict.outcome is Outcome.INCORRECT) == (three + one == 0)

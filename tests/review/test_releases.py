@@ -16,7 +16,7 @@ from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import json as as_json
 from labgrade.review import releases
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions, Place
 from labgrade.review.marking import mark
 from labgrade.verdict import ComparedRow, correct, incorrect
@@ -26,7 +26,7 @@ def with_override(points, check="total", whole=CLASS):
     (found,) = [each for each in whole.submissions[0].tasks[0].checks if each.id == check]
     place = Place(submission="ann", lab="lab2", task="macs", check=check)
     made = mark(place, found, [Fraction(points) / found.points], by="ta", comment="mail", kind="override")
-    return decided(whole, Decisions([replace(made, number=1)]))
+    return with_decisions(whole, Decisions([replace(made, number=1)]))
 
 
 def ann(whole):
@@ -49,21 +49,21 @@ def test_before_release_nothing_of_hidden_checks_and_of_decisions():
         assert secret not in text
     assert final_totals(view).points == 19
     later = replace(ann(with_override(7)), deductions=(Deduction(lab="lab2", points=Fraction(1), why="late"),))
-    assert releases.before(replace(later, tasks=ann(CLASS).tasks)) == view
+    assert releases.view_before_release(replace(later, tasks=ann(CLASS).tasks)) == view
 
 
 def test_after_release_decisions_count_and_hidden_checks_stay_hidden():
     whole = with_override(7)
-    made = releases.made(ann(whole), by="prof")
+    made = releases.make_release(ann(whole), by="prof")
     view, other = seen(CLASS, made).submissions[:2]
     assert checks(view)["total"].earned == 7
     assert checks(view)["total"].verdict.reason == "a person gave 7 of 10: mail"
     assert "secret" not in checks(view)
-    assert other == releases.before(CLASS.submissions[1])  # nobody else's changed
+    assert other == releases.view_before_release(CLASS.submissions[1])  # nobody else's changed
 
 
 def test_hidden_checks_are_shown_where_asked_without_their_facts():
-    made = releases.made(ann(CLASS), by="prof", hidden_too=True)
+    made = releases.make_release(ann(CLASS), by="prof", hidden_too=True)
     view = ann(seen(CLASS, made))
     assert checks(view)["secret"].verdict.reason == "a secret subject fails"
     assert checks(view)["secret"].verdict.facts == {}
@@ -78,7 +78,7 @@ def test_a_release_keeps_the_view_itself(tmp_path):
         rich.tasks[0], checks=(replace(first, rows=rows, revealed=True, seconds=3.5), *rich.tasks[0].checks[1:])
     )
     cut = Deduction(lab="lab2", points=Fraction("1.9"), why="late", share=Fraction(1, 10))
-    made = releases.made(replace(rich, tasks=(changed,), deductions=(cut,)), by="教授", reason="done")
+    made = releases.make_release(replace(rich, tasks=(changed,), deductions=(cut,)), by="教授", reason="done")
     releases.add(tmp_path, [made])
     (kept,) = releases.read(tmp_path).values()
     assert replace(kept, at="") == made
@@ -88,8 +88,8 @@ def test_a_release_keeps_the_view_itself(tmp_path):
 
 
 def test_the_last_release_counts_and_all_are_kept(tmp_path):
-    releases.add(tmp_path, [releases.made(each, by="prof") for each in CLASS.submissions])
-    releases.add(tmp_path, [releases.made(ann(with_override(7)), by="prof", reason="again")])
+    releases.add(tmp_path, [releases.make_release(each, by="prof") for each in CLASS.submissions])
+    releases.add(tmp_path, [releases.make_release(ann(with_override(7)), by="prof", reason="again")])
     found = releases.read(tmp_path)
     assert (found["ann"].reason, found["bob"].reason) == ("again", "")
     with Ledger(tmp_path) as ledger:
@@ -97,36 +97,38 @@ def test_the_last_release_counts_and_all_are_kept(tmp_path):
 
 
 def test_the_digest_is_of_what_is_shown():
-    plain = releases.made(ann(CLASS), by="prof")
+    plain = releases.make_release(ann(CLASS), by="prof")
     slower = [replace(check, seconds=9.0, basis="files:9") for check in ann(CLASS).tasks[0].checks]
     assert (
-        releases.made(replace(ann(CLASS), tasks=(replace(ann(CLASS).tasks[0], checks=tuple(slower)),)), by="x").digest
+        releases.make_release(
+            replace(ann(CLASS), tasks=(replace(ann(CLASS).tasks[0], checks=tuple(slower)),)), by="x"
+        ).digest
         == plain.digest
     )
-    assert releases.made(ann(with_override(7)), by="prof").digest != plain.digest
+    assert releases.make_release(ann(with_override(7)), by="prof").digest != plain.digest
 
 
 def test_fewer_points_than_were_released_are_found():
-    high, low = releases.made(ann(with_override(7)), by="prof"), ann(CLASS)
+    high, low = releases.make_release(ann(with_override(7)), by="prof"), ann(CLASS)
     assert [(each.task, each.check, each.before, each.now) for each in releases.lowered(high, low)] == [
         ("macs", "total", 7, 6),
         ("", "", 7, 6),
     ]
-    assert releases.lowered(releases.made(low, by="prof"), ann(with_override(7))) == []
+    assert releases.lowered(releases.make_release(low, by="prof"), ann(with_override(7))) == []
     assert releases.lowered(high, ann(with_override(7))) == []
 
 
 def test_points_lost_in_hidden_checks_and_through_deductions_are_found_in_the_total():
-    best = releases.made(ann(with_override(5, "secret")), by="prof")
+    best = releases.make_release(ann(with_override(5, "secret")), by="prof")
     (total,) = releases.lowered(best, ann(CLASS))
     assert (total.check, total.before, total.now) == ("", 11, 6)
     late = replace(ann(CLASS), deductions=(Deduction(lab="lab2", points=Fraction(1), why="late"),))
-    (cut,) = releases.lowered(releases.made(ann(CLASS), by="prof"), late)
+    (cut,) = releases.lowered(releases.make_release(ann(CLASS), by="prof"), late)
     assert (cut.before, cut.now) == (6, 5)
 
 
 def test_a_check_that_is_gone_is_fewer_points():
-    made = releases.made(ann(CLASS), by="prof")
+    made = releases.make_release(ann(CLASS), by="prof")
     task = ann(CLASS).tasks[0]
     gone = replace(ann(CLASS), tasks=(replace(task, checks=task.checks[1:]),))
     assert [*map(str, releases.lowered(made, gone))] == [
@@ -154,12 +156,12 @@ def test_one_check_may_fall_while_the_total_rises():
             ),
         ),
     )
-    (only,) = releases.lowered(releases.made(one, by="prof"), other)
+    (only,) = releases.lowered(releases.make_release(one, by="prof"), other)
     assert (only.check, only.before, only.now) == ("a", 2, 0)
 
 
 def test_a_view_that_was_tampered_with_is_found(tmp_path):
-    releases.add(tmp_path, [releases.made(ann(CLASS), by="prof")])
+    releases.add(tmp_path, [releases.make_release(ann(CLASS), by="prof")])
     with sqlite3.connect(tmp_path / database.NAME) as connection:
         connection.execute("DROP TRIGGER releases_UPDATE")
         connection.execute("UPDATE releases SET view = x'00'")

@@ -17,7 +17,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.results import MarkingText
 from labgrade.core.text import unguarded
 from labgrade.review import sheet
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions
 from labgrade.review.marking import waiting
 from labgrade.review.pseudonyms import Pseudonyms
@@ -28,7 +28,7 @@ KEPT_BACK = Pseudonyms(b"k" * 32, ["ann", "bob", "王小明"])
 
 
 def export(whole=CLASS, rulings=Decisions(), names=OPEN_NAMES):  # noqa: B008 - nothing changes it
-    return sheet.render(waiting(decided(whole, rulings)), rulings, names)
+    return sheet.render(waiting(with_decisions(whole, rulings)), rulings, names)
 
 
 def table(text):
@@ -59,7 +59,7 @@ def give(**points):
 
 
 def take(data, whole=CLASS, rulings=Decisions(), names=OPEN_NAMES):  # noqa: B008 - nothing changes it
-    return sheet.take(data, decided(whole, rulings), rulings, names, "ta")
+    return sheet.import_marks(data, with_decisions(whole, rulings), rulings, names, "ta")
 
 
 def refused(data, **more):

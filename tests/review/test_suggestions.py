@@ -12,10 +12,10 @@ from labgrade.core import student_view
 from labgrade.core.serialise import from_plain, plain
 from labgrade.reports import json as json_report
 from labgrade.review import decisions, sheet
-from labgrade.review.apply import decided
+from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions
 from labgrade.review.interview import Desk
-from labgrade.review.marking import NoPointsError, accepted, suggested, waiting
+from labgrade.review.marking import NoPointsError, accept_suggestion, waiting, with_suggestion
 from labgrade.verdict import DOUBTFUL, OTHER_ROWS, Outcome, Suggestion, without_value
 
 
@@ -50,7 +50,7 @@ def names(found):
     ],
 )
 def test_suggestions_of_a_check_of_a_kind_or_all(what, whose):
-    assert sorted(names(suggested(waiting(CLASS), what))) == sorted(whose)
+    assert sorted(names(with_suggestion(waiting(CLASS), what))) == sorted(whose)
 
 
 @pytest.mark.parametrize("kind", [DOUBTFUL, OTHER_ROWS])
@@ -58,17 +58,17 @@ def test_what_is_to_be_looked_at_is_taken_by_its_kind_alone(kind):
     found = waiting(
         report(submission("ann", waits("total", kind, 1)), submission("bob", waits("total", "only number", 1)))
     )
-    assert names(suggested(found, "all")) == names(suggested(found, "total")) == ["bob macs total"]
-    assert names(suggested(found, kind)) == ["ann macs total"]
+    assert names(with_suggestion(found, "all")) == names(with_suggestion(found, "total")) == ["bob macs total"]
+    assert names(with_suggestion(found, kind)) == ["ann macs total"]
 
 
 def test_what_is_accepted_gives_the_suggested_share():
-    (rows,) = suggested(waiting(CLASS), "rows")
-    ruling = accepted(rows, "ta")
+    (rows,) = with_suggestion(waiting(CLASS), "rows")
+    ruling = accept_suggestion(rows, "ta")
     assert (ruling.credit, ruling.by, ruling.reason) == (Fraction(1, 2), "ta", "it is 5")
     (nothing,) = [each for each in waiting(CLASS) if str(each.place) == "bob macs rows"]
     with pytest.raises(NoPointsError):
-        accepted(nothing, "ta")
+        accept_suggestion(nothing, "ta")
 
 
 def test_a_suggestion_alone_counts_nothing():
@@ -105,7 +105,7 @@ def test_the_table_says_it_and_takes_accept():
     assert "CORRECT, 100 % (labelled value): it is 5" in table
     head, *rows = table.splitlines()
     filled = [row.replace('"4","",""', '"4","accept",""') if row.startswith('"ann"') else row for row in rows]
-    taken = sheet.take("\r\n".join([head, *filled]).encode("utf-8"), CLASS, Decisions(), _Open(), "ta")
+    taken = sheet.import_marks("\r\n".join([head, *filled]).encode("utf-8"), CLASS, Decisions(), _Open(), "ta")
     assert {str(ruling.place): ruling.credit for ruling, _ in taken} == {
         "ann macs total": 1,
         "ann macs rows": Fraction(1, 2),
@@ -130,5 +130,5 @@ def test_it_is_kept_and_written_as_it_was():
 
 
 def test_a_mark_ends_the_wait():
-    ruling = replace(accepted(suggested(waiting(CLASS), "rows")[0], "ta"), number=1)
-    assert "ann macs rows" not in names(waiting(decided(CLASS, Decisions([ruling]))))
+    ruling = replace(accept_suggestion(with_suggestion(waiting(CLASS), "rows")[0], "ta"), number=1)
+    assert "ann macs rows" not in names(waiting(with_decisions(CLASS, Decisions([ruling]))))

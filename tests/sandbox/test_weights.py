@@ -140,3 +140,59 @@ def test_weights_that_a_job_reads_are_not_memory_that_it_takes():
     """Two processes of it make 24 MiB of their own, beside 64 MiB that both are given."""
     done = subprocess.run([sys.executable, "-c", READS], check=True, capture_output=True, text=True)
     assert done.stdout == "[True, False]\n"
+
+
+def test_weights_that_one_server_has_drawn_another_takes_from_their_file():
+    """The module is the same to the last bit, and nothing can be written into the file."""
+    wanted = {"model": "torchvision/squeezenet1_1", "shape": [1], "options": {}, "weight_seed": 3}
+    first, second, third = (Shelf(lambda: models) for _ in range(3))
+    (file,) = first.prepare(wanted)
+    with pytest.raises(OSError, match="not permitted"):
+        os.pwrite(file, b"\xff" * 8, 0)
+    before = torch.get_rng_state()
+    assert second.prepare(wanted, [file]) == []
+    assert torch.equal(torch.get_rng_state(), before)
+    modules = [shelf._ready[0][1].with_weights()[0] for shelf in (first, second)]
+    drawn, taken = (module.state_dict() for module in modules)
+    assert list(drawn) == list(taken)
+    assert all(torch.equal(each, taken[name]) and is_in_a_file(taken[name]) for name, each in drawn.items())
+    assert repr(modules[0]) == repr(modules[1])
+    assert [each.requires_grad for each in modules[0].parameters()] == [
+        each.requires_grad for each in modules[1].parameters()
+    ]
+    assert third.prepare({**wanted, "model": "torchvision/resnet18"}, [file]) == [], "of another network they are drawn"
+    own, _ = models.Subject(model="torchvision/resnet18", shape=(1,), weight_seed=3).with_weights()
+    assert torch.equal(third._ready[0][1].with_weights()[0].fc.weight, own.fc.weight)
+    os.close(file)
+
+
+def test_of_a_network_of_a_courses_own_no_file_is_handed_on():
+    """What its code draws may lie elsewhere than in its weights."""
+    code = {
+        "net": "import torch\nclass Net(torch.nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.fc = torch.nn.Linear(2048, 1024)\n"
+        "    def forward(self, x):\n        return self.fc(x)\n"
+        "def net():\n    return Net()\n"
+    }
+    shelf = Shelf(lambda: models)
+    assert shelf.prepare({"model": "net/net", "shape": [1, 2048], "code": code}) == []
+    assert is_in_a_file(shelf._ready[0][1].with_weights()[0].fc.weight)
+
+
+def test_a_server_draws_the_weights_of_a_network_once_for_all_of_its_branches(tmp_path, monkeypatch):
+    (tmp_path / "hw.py").write_text("def f(model):\n    return float(model.classifier[1].weight.detach().sum())\n")
+    subject = SubjectSpec(model="torchvision/squeezenet1_1", input=InputSpec(shape=SHAPE))
+    ask = {"folder": tmp_path, "file": "hw.py", "function": "f", "given": ("model",), "limits": Limits()}
+    own, _ = models.Subject(model=subject.model, shape=SHAPE).with_weights()
+    expected = pytest.approx(float(own.classifier[1].weight.detach().sum()), rel=1e-3)
+    with Runner() as runner:
+        assert runner.run(CallRequest(subject=subject, **ask)).value == expected
+        server = runner._servers.get("students")
+        (file,) = server._weights._files.values()
+        assert runner.run_each(CallRequest(subject=None, attempt=True, **ask), [(subject, {})]) == [expected]
+        assert len(server._branches) == 2
+        assert list(server._weights._files.values()) == [file], "the second branch has made none"
+        monkeypatch.setattr("labgrade.sandbox.host.kept_weights._MOST_BYTES", 1 << 20)
+        server._weights._keep("large", os.dup(file))
+        assert not server._weights._files, "beyond the bound none is kept"
+    assert not server._weights._files

@@ -113,7 +113,7 @@ def test_a_program_that_is_handed_the_subject_stands_where_a_call_would(tmp_path
 def test_known_are_the_slips_of_the_expected_quantity_with_its_conventions(tmp_path):
     check = read(tmp_path).checks[0]
     made = {each.source.quantity: each for each in check.misconceptions}
-    assert {entry.name for entry in slips.known(COURSE.quantities.entries, "macs")} <= made.keys()
+    assert {entry.name for entry in slips.slips_of(COURSE.quantities.entries, "macs")} <= made.keys()
     groups = made["macs_ignoring_groups"]
     assert (groups.source.parameters, groups.known) == ({"layers": ["Conv2d"]}, True)
     assert groups.says.startswith("Groups are ignored.")
@@ -210,5 +210,5 @@ def test_a_slip_that_says_too_little_is_a_finding(tmp_path, more, said, message)
 
 
 def test_a_slips_sentence_may_go_over_lines():
-    found = slips.note("Half of it.\n\nSlip of: size, width\nHint: Twice\nthat.\nCredit: 0.5\n\nMore.")
+    found = slips.slip_note("Half of it.\n\nSlip of: size, width\nHint: Twice\nthat.\nCredit: 0.5\n\nMore.")
     assert (found.of, found.hint, found.credit) == (("size", "width"), "Twice that.", 0.5)

@@ -88,7 +88,7 @@ def written(tmp_path, more):
 
 
 def digest(task):
-    return depends.digest_of(depends.meaning(task, items(task)[0]))
+    return depends.digest_of_data(depends.spec_of_item(task, items(task)[0]))
 
 
 def test_a_new_boolean_word_is_a_row_and_a_field(tmp_path, add):

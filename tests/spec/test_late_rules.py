@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labgrade.core.errors import SpecError
 from labgrade.spec import load
-from labgrade.spec.lab import LateRule, NoMomentError, days_late, extended, moment, share, span
+from labgrade.spec.lab import LateRule, NoMomentError, days_late, extended, parse_duration, parse_moment, share
 
 TAIPEI = timezone(timedelta(hours=8))
 DUE = datetime(2026, 11, 20, 23, 59, tzinfo=TAIPEI)
@@ -33,7 +33,7 @@ SECOND = timedelta(seconds=1)
     ],
 )
 def test_a_moment_has_a_zone(text, means):
-    assert moment(text) == means
+    assert parse_moment(text) == means
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_a_moment_has_a_zone(text, means):
 )
 def test_what_is_no_moment_says_why(text, says):
     with pytest.raises(NoMomentError, match=re.escape(says)):
-        moment(text)
+        parse_moment(text)
 
 
 def test_an_hour_that_comes_twice_names_both_offsets():
     with pytest.raises(NoMomentError, match=r"\+02:00 or \+01:00$"):
-        moment("2026-10-25T02:30 Europe/Berlin")
+        parse_moment("2026-10-25T02:30 Europe/Berlin")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_an_hour_that_comes_twice_names_both_offsets():
     ],
 )
 def test_spans(text, takes):
-    assert span(text) == takes
+    assert parse_duration(text) == takes
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
     own = {name for name in imported if name.startswith("labgrade")}
     used = {"networks", "options", "course_networks"}  # the last for a course's own networks only
     used |= {"importing.importing_quickly", "importing.without_dynamo"}
+    used |= {"without_values.without_initialisation", "without_values.without_memory"}
     assert own == {*(f"labgrade.subjects.{name}" for name in used), "labgrade.core.did_you_mean.did_you_mean"}
     models_file = str(ROOT / "labgrade/subjects/models.py")
     code = f"""
@@ -78,6 +79,7 @@ print(type(module).__name__, list(x.shape), [name for name in sys.modules if nam
     loaded = [
         *core,
         *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".options", ".importing")),
+        "labgrade.subjects.without_values",
     ]
     assert in_a_fresh_process(code) == f"ResNet [1, 3, 8, 8] {loaded}"
 
@@ -286,6 +288,6 @@ def test_the_options_read_from_the_source_are_those_that_each_builder_takes():
     collection = import_torchvision().models
     for name in (each for each in names() if each.startswith("torchvision/")):
         taken = models._options_of(getattr(collection, name.removeprefix("torchvision/")))
-        assert catalogue.of(name) == taken | options.ALL, name
-    assert catalogue.of("torchvision/resnet17") is None
-    assert catalogue.of("micro/dilated") == options.ALL
+        assert catalogue.options_of(name) == taken | options.ALL, name
+    assert catalogue.options_of("torchvision/resnet17") is None
+    assert catalogue.options_of("micro/dilated") == options.ALL

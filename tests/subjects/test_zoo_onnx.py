@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from labgrade.cli import main
 from labgrade.core.task import InputSpec, SubjectSpec
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.spec import course
 from labgrade.subjects import models, onnx_export, onnx_small
 from labgrade.truth.oracle import Oracle
@@ -44,7 +44,7 @@ def test_every_classifier_has_an_onnx_file_and_names_cost_nothing():
 def test_a_small_file_is_valid(tmp_path, name):
     onnx_small.make(name, tmp_path / "m.onnx")
     onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"), full_check=True)
-    assert bool(beside(tmp_path / "m.onnx")) == (name == "external_data")
+    assert bool(files_beside(tmp_path / "m.onnx")) == (name == "external_data")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_file_is_made_once(tmp_path):
     with Oracle(course.find(ROOT).quantities, tmp_path) as oracle:
         path = oracle.file(wanted)
         made = path.stat().st_mtime_ns
-        assert sorted(beside(path)) == ["external_data.onnx.data"]
+        assert sorted(files_beside(path)) == ["external_data.onnx.data"]
         assert path.is_relative_to(tmp_path)
     with Oracle(course.find(ROOT).quantities, tmp_path) as oracle:
         assert oracle.file(wanted).stat().st_mtime_ns == made
@@ -139,4 +139,4 @@ def test_external_data_has_any_name_and_lies_in_the_model_s_folder_itself(tmp_pa
         entries = [onnx.StringStringEntryProto(key="location", value=name)]
         model.graph.initializer.append(onnx.TensorProto(name="t", external_data=entries))
     (tmp_path / "m" / "m.onnx").write_bytes(model.SerializeToString())
-    assert sorted(beside(tmp_path / "m" / "m.onnx")) == ["deep/w", "long" * 50, "w", "w.bin"]
+    assert sorted(files_beside(tmp_path / "m" / "m.onnx")) == ["deep/w", "long" * 50, "w", "w.bin"]

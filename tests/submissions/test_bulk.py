@@ -12,7 +12,7 @@ from helpers.soak import soak
 
 from labgrade.core.errors import UsageError
 from labgrade.submissions import find
-from labgrade.submissions.names import bare, owner
+from labgrade.submissions.names import owner, without_number
 
 MOODLE = {
     "Anna Lee_101_assignsubmission_file_/answers.yaml": "task: {total: 1234}",
@@ -55,7 +55,11 @@ def test_whose_a_file_is(path, owned):
 def test_a_folder_is_its_student_s_whatever_it_is_called():
     assert owner(("leeanna_12345_67890_x",), is_file=False) == ("leeanna_12345_67890_x", ())
     assert owner(("anna.zip",), is_file=False) == ("anna.zip", ())
-    assert (bare("Anna Lee_1234567"), bare("Anna Lee"), bare("a_1_2")) == ("Anna Lee", "Anna Lee", "a_1")
+    assert (without_number("Anna Lee_1234567"), without_number("Anna Lee"), without_number("a_1_2")) == (
+        "Anna Lee",
+        "Anna Lee",
+        "a_1",
+    )
 
 
 def inner(answers):
@@ -116,7 +120,7 @@ def test_each_student_s_own_files(tmp_path, kind, entries, files):
     assert {who.name: who.files for who in found.submissions} == files
     assert all(not who.refused for who in found.submissions)
     one = min(files)
-    (only,) = find.find(source, [bare(one)], tmp_path / "other", opening=here).submissions
+    (only,) = find.find(source, [without_number(one)], tmp_path / "other", opening=here).submissions
     assert (only.name, only.files) == (one, files[one])
 
 

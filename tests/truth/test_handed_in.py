@@ -11,7 +11,7 @@ from helpers.handed_in import read
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import Limits, QuantityCall
-from labgrade.files.external_data import beside
+from labgrade.files.external_data import files_beside
 from labgrade.reports.summary import reason
 from labgrade.run.grader import Grader
 from labgrade.sandbox import outcomes
@@ -186,7 +186,7 @@ def test_a_small_weight_outside_the_file_still_shapes_a_reshape(grader, tmp_path
     quantities = course.find().quantities
     entry = quantities.get("onnx_activation_bytes")
     done = grader.runner.inspect(
-        InspectRequest(file=entry.file, function=entry.name, artifact=path, beside=beside(path))
+        InspectRequest(file=entry.file, function=entry.name, artifact=path, beside=files_beside(path))
     )
     assert (done.status, done.value) == ("returned", 96)
 

@@ -42,13 +42,13 @@ def add_collect(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="repositories at a time (default: 6)")
     said = "the most that is fetched of one, such as 500MB (default: 1GB)"
-    parser.add_argument("--repository-size", type=_amount(_SIZES), default=1 << 30, metavar="SIZE", help=said)
+    parser.add_argument("--repository-size", type=_amount_parser(_SIZES), default=1 << 30, metavar="SIZE", help=said)
     said = "how long one may take, such as 90s (default: 10min)"
-    parser.add_argument("--repository-time", type=_amount(_TIMES), default=600, metavar="TIME", help=said)
+    parser.add_argument("--repository-time", type=_amount_parser(_TIMES), default=600, metavar="TIME", help=said)
     parser.set_defaults(run=collect)
 
 
-def _amount(units: dict[str, int]) -> Callable[[str], int]:
+def _amount_parser(units: dict[str, int]) -> Callable[[str], int]:
     def read(text: str) -> int:
         found = re.fullmatch(rf"([1-9]\d{{0,5}}) ?({'|'.join(units)})", text.strip())
         if found is None:
@@ -72,7 +72,7 @@ def collect(options: argparse.Namespace) -> int:
     specs, root = course.folders(Path.cwd())
     lab, rules = _lab(load.labs(specs), options.lab)
     students = rosters.read(options.roster) if options.roster else rosters.of_course(root)
-    wanted = _wanted(repositories(students, lab, rules), options.student)
+    wanted = _repositories_to_collect(repositories(students, lab, rules), options.student)
     mirror = options.mirror or options.results / _MIRROR
     with database.locked_folder(mirror, *HELD):
         run = Collecting(
@@ -88,15 +88,15 @@ def collect(options: argparse.Namespace) -> int:
             bounds=git_run.Bounds(seconds=options.repository_time, file_bytes=options.repository_size),
         )
         try:
-            found = _shown(run.run, wanted)
+            found = _run_with_progress(run.run, wanted)
         except KeyboardInterrupt:
             print_lines("stopped; what was fetched is kept: run the same command again to go on")
             return _INTERRUPTED
-    return _say(found, [each.name for each in wanted], options.results)
+    return _print_outcome(found, [each.name for each in wanted], options.results)
 
 
 def _lab(labs: dict[str, dict[str, Any]], asked: str) -> tuple[str, dict[str, Any]]:
-    """The lab that is meant, and what its lab.yaml says of collecting.
+    """Return the lab to collect and the `collect` settings of its lab.yaml.
 
     Raises:
         UsageError: it is not clear which is meant.
@@ -111,15 +111,15 @@ def _lab(labs: dict[str, dict[str, Any]], asked: str) -> tuple[str, dict[str, An
     return next(iter(found.items()))
 
 
-def _wanted(there: list[Repository], names: list[str]) -> list[Repository]:
+def _repositories_to_collect(there: list[Repository], names: list[str]) -> list[Repository]:
     if not names:
         return there
     known = {each.name: each for each in there}
     return list({name: look_up(name, known, "repository", "the roster") for name in names}.values())
 
 
-def _shown(run: Callable[..., Collection], wanted: Sequence[Repository]) -> Collection:
-    """Run it, with a bar where there is a terminal."""
+def _run_with_progress(run: Callable[..., Collection], wanted: Sequence[Repository]) -> Collection:
+    """Collect the repositories, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -129,7 +129,7 @@ def _shown(run: Callable[..., Collection], wanted: Sequence[Repository]) -> Coll
         return run(wanted, lambda _: bar.advance(task))
 
 
-def _say(found: Collection, wanted: Sequence[str], results: Path) -> int:
+def _print_outcome(found: Collection, wanted: Sequence[str], results: Path) -> int:
     page = Page(console())
     states = Counter(found.entries[name]["state"] for name in wanted)
     taken = [found.entries[name] for name in wanted if found.entries[name]["state"] == collected.TAKEN]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.commands.by_git.collect import HELD
 from labgrade.commands.review import add_results_arguments, print_lines, submission
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
-from labgrade.core.text import named
+from labgrade.core.text import listed_names
 from labgrade.review.results import read
 from labgrade.spec import course, load
 from labgrade.submissions import git_run
@@ -61,5 +61,5 @@ def give_back(options: argparse.Namespace) -> int:
         elif each.state not in (PUSHED, SAME):
             print_lines(f"'{each.name}', {each.address}: {each.said}")
     if nowhere := [name for name, to in places.items() if not to]:
-        print_lines(f"without a repository, so nothing is pushed: {named(nowhere)}")
+        print_lines(f"without a repository, so nothing is pushed: {listed_names(nowhere)}")
     return OK if all(each.state in (PUSHED, SAME, WOULD) for each in came) else NOT_RIGHT

@@ -29,12 +29,12 @@ class Choice:
 
 
 def answered(verdict: Verdict, chosen: Sighting) -> Choice:
-    """The verdict on a number that is the answer beyond doubt."""
+    """Return the verdict on a number that is the answer beyond doubt."""
     return Choice(verdict=verdict, place=chosen.line.place, number=chosen.number)
 
 
 def waiting(reason: str, verdict: Verdict, kind: str, why: str = "", place: str = "", hint: str = "") -> Verdict:
-    """MANUAL for a reason, with what labgrade would say, why, and of which `kind` that is."""
+    """Return MANUAL with a suggestion of a `kind`, and why."""
     why = why or verdict.reason or "it is the expected value"
     said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind=kind)
     waits = without_value(Outcome.MANUAL, reason, hint=hint)
@@ -42,7 +42,7 @@ def waiting(reason: str, verdict: Verdict, kind: str, why: str = "", place: str 
 
 
 def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: str, found: Iterable[Sighting]) -> Choice:
-    """MANUAL, with what labgrade would say of `chosen`."""
+    """Return MANUAL with labgrade's verdict on `chosen` as the suggestion."""
     stands = f"{chosen.number} stands on {chosen.line.place}"
     reason = f"no value could be read for certain: {stands}"
     alike = {
@@ -56,8 +56,8 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
     return Choice(verdict=waits, place=chosen.line.place, number=chosen.number)
 
 
-def listed(wanted: WantedNumber, found: Sequence[Sighting]) -> Choice:
-    """MANUAL where there are numbers, and none that is known to be meant."""
+def waits_with_numbers(wanted: WantedNumber, found: Sequence[Sighting]) -> Choice:
+    """Return MANUAL with the numbers that were found, none of which is known to be meant."""
     first = found[:_MOST_LISTED]
     said = ", ".join(f"{each.number.text or show(each.number.value)} ({each.line.place})" for each in first)
     value = wanted.right[0] if wanted.right else None

@@ -202,14 +202,14 @@ def choose_shape(
         return None
     chosen = next((each for of in (right, known) for each in said if each[1] in of), None)
     place = (chosen or said[0])[0].place
-    waits = without_value(Outcome.MANUAL, f"no shape could be read for certain: {_shown(chosen or said[0])}")
+    waits = without_value(Outcome.MANUAL, f"no shape could be read for certain: {_sizes_and_place(chosen or said[0])}")
     if chosen is not None:
         verdict = judged(chosen[1])
-        why = f"{_shown(chosen)}: {verdict.hint or verdict.reason or 'it is the expected value'}"
+        why = f"{_sizes_and_place(chosen)}: {verdict.hint or verdict.reason or 'it is the expected value'}"
         waits = waiting(waits.reason, verdict, "value without a label", why, place)
     return Choice(verdict=waits, place=place)
 
 
-def _shown(sighting: tuple[Line, tuple[int, ...]]) -> str:
+def _sizes_and_place(sighting: tuple[Line, tuple[int, ...]]) -> str:
     line, shape = sighting
     return f"{list(shape)} stands on {line.place}"

@@ -81,7 +81,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     if 2 * len(there) < len(required) and not (dots and len(seen) > 1):
         return None
     slots = {column: _slot(column, of, used, expected) for column, of in columns.items()}
-    extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
+    extra = list(_unexpected_rows(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
     extra = _of_the_table(extra, used)
     ordered = sorted([*used, *extra], key=lambda each: each.line.number)
     rows = tuple(_row(each, columns, slots) for each in ordered)
@@ -109,7 +109,7 @@ def _right(records: Sequence[_NamedValues], expected: Table) -> int:
     said = {
         each.name
         for each in records
-        if any(_same(one.value, cell) for one in each.values for cell in right.get(each.name, ()))
+        if any(_equal_cells(one.value, cell) for one in each.values for cell in right.get(each.name, ()))
     }
     return len(said)
 
@@ -189,7 +189,7 @@ def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
     kept: dict[str, Row] = {}
     for row in rows:
         wanted = right.get(row.name, {})
-        fits = all(_same(cell, wanted.get(column)) for column, cell in row.cells.items() if cell is not None)
+        fits = all(_equal_cells(cell, wanted.get(column)) for column, cell in row.cells.items() if cell is not None)
         if row.name not in kept or fits:
             kept[row.name] = row
     return tuple(kept.values())
@@ -234,7 +234,7 @@ def _records(
             waiting, below = [(place, name, line) for place, name in at], 0
         elif waiting and fit:
             if _is_value_of(line, columns):
-                yield from _below(line, waiting, fit)
+                yield from _values_below(line, waiting, fit)
             below += 1
             waiting = waiting if len(waiting) == 1 and below < _MOST_BELOW and len(columns) > 1 else []
         elif waiting:
@@ -284,7 +284,9 @@ def _value_leads(line: Line, at: Sequence[tuple[int, str]]) -> bool:
     return any("total" not in piece.said for piece in counted) and not behind  # `Total 9 (Conv2d 8, Linear 1)`
 
 
-def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[LinePiece]) -> Iterator[_NamedValues]:
+def _values_below(
+    line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[LinePiece]
+) -> Iterator[_NamedValues]:
     """The values below a name, or below a row of names as many as they are."""
     if len(waiting) == 1:
         place, name, above = waiting[0]
@@ -301,12 +303,12 @@ def _slot(column: str, kind: str, records: Sequence[_NamedValues], expected: Tab
     for each in records:
         found = _of_kind(each.values, kind)
         for slot in _SLOTS:
-            if -len(found) <= slot < len(found) and _same(found[slot], right.get(each.name)):
+            if -len(found) <= slot < len(found) and _equal_cells(found[slot], right.get(each.name)):
                 hits[slot] += 1
     return max(_SLOTS, key=lambda slot: (hits[slot], -_SLOTS.index(slot)))
 
 
-def _same(one: Scalar, other: Scalar | None) -> bool:
+def _equal_cells(one: Scalar, other: Scalar | None) -> bool:
     if isinstance(one, Number) and isinstance(other, Number):
         return abs(one.value - other.value) <= one.half_unit + other.half_unit
     return one == other
@@ -321,7 +323,7 @@ def _row(record: _NamedValues, columns: Mapping[str, str], slots: Mapping[str, i
     return Row(name=record.name, cells=cells)
 
 
-def _strangers(
+def _unexpected_rows(
     lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_NamedValues]
 ) -> Iterator[_NamedValues]:
     """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""

@@ -31,7 +31,7 @@ _MAGNITUDE = 100  # what differs by more is a number of something else
 
 
 def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Value], Verdict]) -> Choice | None:
-    """The right table, or the one that names most rows; MANUAL where another says something else of the same rows.
+    """Choose the right table, or the one with most rows; MANUAL if another contradicts it.
 
     None where no table names half of the rows that are asked for.
     """
@@ -40,7 +40,7 @@ def choose_table(found: Sequence[Answer], expected: Table, judged: Callable[[Val
     if not named:
         return None
     every = _options([(one, place) for one, place, _ in named], expected)
-    options = [(table, place, by_order(table, judged(table))) for table, place in every]
+    options = [(table, place, right_by_order(table, judged(table))) for table, place in every]
     table, place, verdict = max(options, key=lambda each: (each[2].credit, len(_rows_named(each[0], expected))))
     rows = _rows_named(table, expected)
     needed = sum(not row.optional for row in expected.rows)
@@ -70,8 +70,8 @@ def _waits(verdict: Verdict, place: str, reason: str) -> Verdict:
     return waiting(reason, verdict, "table by its rows", why, place)
 
 
-def by_order(table: Table, waits: Verdict) -> Verdict:
-    """What waits; right where all rows are, in their order, and each says a number of four digits, or a shape."""
+def right_by_order(table: Table, waits: Verdict) -> Verdict:
+    """Turn a waiting verdict into CORRECT if all rows are right in order and each has a telling value."""
     said = waits.suggestion
     in_order = said is not None and said.kind == "rows in their order" and said.credit == 1
     if said is None or not in_order or not all(map(_is_telling, table.rows)):
@@ -88,25 +88,25 @@ def _is_telling(row: Row) -> bool:
 
 
 def names_any(value: Value, expected: Table) -> bool:
-    """Whether a table names one of the rows that are expected."""
+    """Return whether a table names an expected row."""
     table = value if isinstance(value, Table) else Table(rows=())
     return not table.rows or bool(_rows_named(table, expected))
 
 
 def _rows_alone(table: Table, expected: Table) -> Table:
-    """A table without lines below it that say something else: `Different types: 6`."""
+    """Drop lines below a table that are no rows: `Different types: 6`."""
     names = names_of(expected)
     rows = tuple(row for row in table.rows if plain_name(row.name) in names or not concepts(row.name) & _OTHERS)
     return replace(table, rows=rows)
 
 
 def _rows_named(table: Table, expected: Table) -> frozenset[str]:
-    """The expected rows that a table names."""
+    """Return the expected rows that a table names."""
     return frozenset(_by_name(table, expected))
 
 
 def _options(tables: Sequence[tuple[Table, str]], expected: Table) -> Iterator[tuple[Table, str]]:
-    """Each table, and all of them in one where their rows are others."""
+    """Yield each table, and all joined if their rows differ."""
     yield from tables
     whole: list[Table] = []
     names: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ def _options(tables: Sequence[tuple[Table, str]], expected: Table) -> Iterator[t
 
 
 def _differs(other: Table, table: Table, expected: Table) -> bool:
-    """Whether another table says something else, of such a size, of a row that both name."""
+    """Return whether another table has a different value of like size for a row that both name."""
     mine, others = _by_name(table, expected), _by_name(other, expected)
     return any(
         _contradict(cell, own.cells.get(column))

@@ -26,7 +26,7 @@ from labgrade.judging.texts.beside import (
     with_point,
 )
 from labgrade.judging.texts.candidates import Candidates
-from labgrade.judging.texts.choice import MOST_ALIKE, Choice, answered, listed, suggested
+from labgrade.judging.texts.choice import MOST_ALIKE, Choice, answered, suggested, waits_with_numbers
 from labgrade.judging.texts.evidence import (
     SPECIAL,
     Rank,
@@ -71,12 +71,12 @@ class Decision(Candidates):
         if not self._is_enough(best):
             same = [each for each in self._said if agree(each.number, best.number)]
             if self._wanted.asked & SPECIAL and best.rank < Rank.NAMED and len(same) < PARTS:
-                return listed(self._wanted, [best])  # the whole, of which a part is asked for
+                return waits_with_numbers(self._wanted, [best])  # the whole, of which a part is asked for
             return suggested(self._wanted, verdict, best, "value without a label", self._said)
         concluded = [each for each in self._said if self._concludes(each, best)]
         rivals = distinct_sightings([*(each for each in others if self._is_rival(each, best)), *concluded])
         if len(rivals) > MOST_ALIKE or self._flooded(best) or self._is_undecided(best):
-            return listed(self._wanted, [best, *rivals])
+            return waits_with_numbers(self._wanted, [best, *rivals])
         if rivals:
             reason = (
                 f"the report says {best.number} on {best.line.place}, and {rivals[0].number} on {rivals[0].line.place}"
@@ -85,7 +85,7 @@ class Decision(Candidates):
                 verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=rivals[0].line.place
             )
         if best.line.quoted:
-            return listed(self._wanted, [best])
+            return waits_with_numbers(self._wanted, [best])
         if self._has_unit_in_sight(best):
             return suggested(self._wanted, verdict, best, "unit in sight", self._said)
         return answered(verdict, best)
@@ -196,11 +196,11 @@ class Decision(Candidates):
             return suggested(wanted, wanted.judged(in_unit.number), in_unit, "unit in sight", ())
         left_out = next((each for each in distinct if self._lacks_its_unit(each)), None)
         if left_out is not None:
-            return listed(self._wanted, [left_out])
+            return waits_with_numbers(self._wanted, [left_out])
         if meant is not None:
             return self._judged_wrong(meant, doubtful)
         if labelled:
-            return listed(self._wanted, labelled)
+            return waits_with_numbers(self._wanted, labelled)
         return self._unlabelled(distinct, doubtful)
 
     def _meant(self, labelled: list[Sighting]) -> Sighting | None:
@@ -223,9 +223,9 @@ class Decision(Candidates):
         beside = [each for each in same if self._is_right(each) and (wanted.small or enough(each))]
         whole = [each for each in same if each.says_total and each.number.value > meant.number.value]
         if self._parts_are_right(meant) or (whole and not meant.says_total):
-            return listed(self._wanted, [meant])
+            return waits_with_numbers(self._wanted, [meant])
         if wanted.small and meant.rank < Rank.WORDS and not beside:
-            return listed(self._wanted, [meant])
+            return waits_with_numbers(self._wanted, [meant])
         if beside or self._right_by_another_word(meant):
             chosen = beside[0] if beside else meant
             return suggested(wanted, wanted.judged(chosen.number), chosen, "another value", self._said)
@@ -240,7 +240,7 @@ class Decision(Candidates):
         if known or claimable:
             return answered(verdict, meant)
         if meant.piece.small and not wanted.small:
-            return listed(self._wanted, [meant])
+            return waits_with_numbers(self._wanted, [meant])
         best = doubtful[0] if doubtful and not plain else meant
         return suggested(
             wanted, wanted.judged(best.number), best, DOUBTFUL if doubtful else "labelled value", self._said
@@ -268,7 +268,7 @@ class Decision(Candidates):
             sure = verdict.hint and not self._right_somewhere()
             return answered(verdict, known[0]) if sure else suggested(wanted, verdict, known[0], "only number", large)
         if any(each.piece.doubt == "or" for each in doubtful):
-            return listed(self._wanted, doubtful)
+            return waits_with_numbers(self._wanted, doubtful)
         if doubtful and len(distinct_sightings(doubtful)) == 1:
             instead = [each for each in large if each.line.place == doubtful[0].line.place] or large
             chosen = instead[0] if len(instead) == 1 else doubtful[0]
@@ -280,7 +280,7 @@ class Decision(Candidates):
         if (right := self._right_in_other_words()) is not None:
             return right
         if large:
-            return listed(self._wanted, large)
+            return waits_with_numbers(self._wanted, large)
         others = distinct_sightings(
             [each for each in self._said if is_model(each.piece.doubt) and not each.piece.small]
         )
@@ -289,4 +289,4 @@ class Decision(Candidates):
         left = [each for each in self._everything if each.line.code and is_known(wanted, each.number)]
         if len(distinct_sightings(left)) == 1 and self._is_right(left[0]):
             return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", self._said)
-        return listed(self._wanted, left) if left else None
+        return waits_with_numbers(self._wanted, left) if left else None

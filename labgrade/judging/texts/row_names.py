@@ -51,10 +51,10 @@ def names_of(expected: Table) -> Mapping[str, str]:
                 found.setdefault(plain_name(name), row.name)
     bare = {name.rpartition("::")[2]: own for name, own in found.items() if "::" in name}
     marked = {name.lstrip("_"): own for name, own in bare.items()}  # `_conv` may lose its mark in Markdown
-    return {**_called(expected), **marked, **bare, **found}
+    return {**_synonyms_of_types(expected), **marked, **bare, **found}
 
 
-def _called(expected: Table) -> Mapping[str, str]:
+def _synonyms_of_types(expected: Table) -> Mapping[str, str]:
     """What people call the types of layers that are rows; nothing that several of them may be called."""
     of_class = ((row.name, _base(row.name)) for row in expected.rows)
     names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, ())}]
@@ -70,7 +70,7 @@ def with_types_named(answer: Value, expected: Value | None) -> Value:
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return answer
     answer = _with_names_alone(_without_labels(answer, expected), expected)
-    called = _called(expected)
+    called = _synonyms_of_types(expected)
     own = {plain_name(name) for row in expected.rows for name in (row.name, *row.also_named)}
     plain = [_BLANKS.sub("-", plain_name(row.name)) for row in answer.rows]
     meant = [called.get(name, "") if name not in own else "" for name in plain]
@@ -187,7 +187,7 @@ def named_in_order(answer: Value, expected: Value | None) -> Table | None:
     if "" not in found or (any(found) and not words):
         return None
     whole = [[row for row in expected.rows if not row.optional], [*expected.rows]]
-    meant = [*_cut(rows, whole)] if answer.abridged else [each for each in whole if len(each) == len(rows)]
+    meant = [*_abridged_rows(rows, whole)] if answer.abridged else [each for each in whole if len(each) == len(rows)]
     fits = [each for each in meant if all(own in ("", row.name) for own, row in zip(found, each, strict=True))]
     best = max(fits, key=lambda each: sum(map(_agree, rows, each)), default=None)
     if best is None:
@@ -196,7 +196,7 @@ def named_in_order(answer: Value, expected: Value | None) -> Table | None:
     return replace(answer, rows=tuple(named))
 
 
-def _cut(rows: Sequence[Row], whole: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
+def _abridged_rows(rows: Sequence[Row], whole: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
     """The expected rows that those of an abridged table may be: the first ones, or the next with the same values."""
     for each in whole:
         rest = iter(each)

@@ -129,7 +129,9 @@ def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> b
     asked = frozenset[str]().union(*wanted.label_sets)
     asked = asked - {"total", "memory"} or asked
     labelled = [
-        each for each in sightings(wanted.kind, lines) if asked & {*each.piece.said, *concepts(_said(each.line))}
+        each
+        for each in sightings(wanted.kind, lines)
+        if asked & {*each.piece.said, *concepts(_letters_of_line(each.line))}
     ]
     right = [each for each in labelled if each.line.place == found.place and _is_right(wanted, each)]
     small = wanted.small or not right
@@ -284,7 +286,7 @@ def _stands_out(piece: LinePiece) -> bool:
     return isinstance(piece.value, Number) and not piece.small
 
 
-def _said(line: Line) -> str:
+def _letters_of_line(line: Line) -> str:
     return letters_of(" ".join(line.words))
 
 
@@ -293,7 +295,7 @@ def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
     known = not line.terms and all(
         isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers
     )
-    return known and any(f" {_said(line)} " in text for text in words)
+    return known and any(f" {_letters_of_line(line)} " in text for text in words)
 
 
 def _is_plain(line: Line, plain: frozenset[str]) -> bool:
@@ -315,4 +317,4 @@ def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
 
 def _is_to_come(line: Line) -> bool:
     asked = any(word.startswith("??") for word in line.words)
-    return not line.values and is_to_come(_said(line), asked=asked)
+    return not line.values and is_to_come(_letters_of_line(line), asked=asked)

@@ -58,7 +58,7 @@ _MANY_TIMES = 3_000  # from this spread on, a logarithm shows the small bars too
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A layer: what was handed in and what is expected; None where there is nothing to draw, or it stays untold."""
+    """A layer's handed-in and expected value; None where there is none to draw or it may not be shown."""
 
     name: str
     got: float | None
@@ -73,7 +73,7 @@ def compared(rows: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
-    with drawing(salt):
+    with chart_settings(salt):
         return _compared(rows, title, unit)
 
 
@@ -96,7 +96,7 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
         axes.axvline(wrong, color=_WRONG, linewidth=1, linestyle=(0, (3, 2)))
         late = wrong > len(rows) / 2
         axes.annotate(
-            f"first wrong: {plain(rows[wrong].name)}",
+            f"first wrong: {in_known_characters(rows[wrong].name)}",
             (wrong, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(-4 if late else 4, -9),
@@ -104,7 +104,7 @@ def _compared(rows: Sequence[Bar], title: str, unit: str) -> Markup:
             ha="right" if late else "left",
             color=_WRONG,
         )
-    axes.set_ylabel(plain(unit))
+    axes.set_ylabel(in_known_characters(unit))
     told = any(bar.expected is not None for bar in rows)
     axes.set_xlabel(f"{len(rows):,} rows, in the expected order" if told else f"{len(rows):,} rows")
     axes.set_xticks([])
@@ -116,7 +116,7 @@ def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
     counts = [0] * 10
     for share in shares:
         counts[min(9, max(0, int(share * 10)))] += 1
-    with drawing(salt):
+    with chart_settings(salt):
         return _distribution(counts, title)
 
 
@@ -135,8 +135,8 @@ def _distribution(counts: Sequence[int], title: str) -> Markup:
     return svg(drawn_on, title)
 
 
-def drawing(salt: str) -> AbstractContextManager[None]:
-    """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
+def chart_settings(salt: str) -> AbstractContextManager[None]:
+    """Apply matplotlib's settings while a chart is drawn and written."""
     import matplotlib as mpl
 
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
@@ -159,14 +159,14 @@ def bars(
     hollow: bool = False,
     foot: float = 0,
 ) -> None:
-    """All bars of one colour as one shape, from `foot` on: a chart of 200 layers stays small."""
+    """Draw all bars of one colour as one shape, from `foot` up, so that a chart of 200 layers stays small."""
     corners: list[tuple[float, float]] = []
     for place, height in heights:
         if height is not None:
             left, right = place - width / 2, place + width / 2
             top = foot + height
             corners += [(left, foot), (left, top), (right, top), (right, foot), (left, foot)]
-    _add(axes, corners, colour, hollow=hollow)
+    _add_shape(axes, corners, colour, hollow=hollow)
 
 
 def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: float) -> None:
@@ -175,10 +175,10 @@ def horizontal_bars(axes: Axes, lengths: Iterable[float], colour: str, width: fl
     for place, long in enumerate(lengths):
         low, high = place - width / 2, place + width / 2
         corners += [(0, low), (long, low), (long, high), (0, high), (0, low)]
-    _add(axes, corners, colour)
+    _add_shape(axes, corners, colour)
 
 
-def _add(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hollow: bool = False) -> None:
+def _add_shape(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hollow: bool = False) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -189,14 +189,14 @@ def _add(axes: Axes, corners: Sequence[tuple[float, float]], colour: str, *, hol
         axes.add_artist(PathPatch(Path(corners, codes), linewidth=1.4 if hollow else 0, **own))
 
 
-def plain(name: str) -> str:
+def in_known_characters(name: str) -> str:
     """A name on one line, in characters that every font has: matplotlib measures text with its own."""
     short = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
     return short if len(short) <= _LONGEST_NAME else f"{short[:_LONGEST_NAME]}..."
 
 
 def _as_attributes(found: re.Match[str]) -> str:
-    """What a style says as the attributes of the same names."""
+    """Turn a style's declarations into SVG attributes of the same names."""
     said = (each.partition(":") for each in found[1].split(";") if ":" in each)
     known = {name.strip(): value.strip() for name, _, value in said}
     return "".join(f' {name}="{value}"' for name, value in known.items())
@@ -225,7 +225,7 @@ _MARGIN = 18
 _WRONG_TILE = "#"
 
 
-def described(grid: TileGrid) -> str:
+def grid_in_words(grid: TileGrid) -> str:
     """The grid in a sentence, for those who don't see it and as its caption."""
     blocks, down, across = grid.tiles
     wrong = sum(line.count(_WRONG_TILE) for line in grid.lines)
@@ -236,7 +236,7 @@ def described(grid: TileGrid) -> str:
     return f"{escaped(grid.layer)}: {down:,} x {across:,} tiles{of}; k runs down, n across{scale}; {squares} wrong"
 
 
-def drawn(grid: TileGrid) -> Markup:
+def tile_grid(grid: TileGrid) -> Markup:
     """The grid as an element of a page."""
     down, across = len(grid.lines), max(map(len, grid.lines), default=0)
     side = min(_LARGEST, _LONGEST / max(down, across, 1))
@@ -259,7 +259,7 @@ def drawn(grid: TileGrid) -> Markup:
     box = f"{-_MARGIN} {-_MARGIN} {width + _MARGIN + 2:.1f} {height + _MARGIN + 2:.1f}"
     size = f'style="max-width:{width + _MARGIN + 2:.0f}px"'
     body = "".join(parts)
-    label = for_html(described(grid))
+    label = for_html(grid_in_words(grid))
     return Markup(  # noqa: S704 - numbers of labgrade's, and a name that was escaped
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img" aria-label="{label}" class="grid">'
         f"{body}</svg>"
@@ -267,7 +267,7 @@ def drawn(grid: TileGrid) -> Markup:
 
 
 def _runs(line: str) -> Iterator[tuple[int, int]]:
-    """Where wrong tiles stand side by side: the first, and how many."""
+    """Yield each run of adjacent wrong tiles: the first, and how many."""
     for sign, run in itertools.groupby(enumerate(line), key=lambda item: item[1]):
         places = [place for place, _ in run]
         if sign == _WRONG_TILE:

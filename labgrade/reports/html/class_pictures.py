@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 _MOST_DRAWN = 12  # mistakes
 
 
-def of_class(report: Report) -> list[tuple[str, Markup]]:
-    """All of them, each with its name."""
+def all_pictures(report: Report) -> list[tuple[str, Markup]]:
+    """Return all charts of the class, each with its name."""
     found = [("How the points are spread", each) for each in by_task(report)]
     drawn = mistakes(report)
     if drawn is not None:
         named = figures.misconceptions(report)
         rows = [(f"{each.place[1]}: {each.place[2]}", each.what, f"{len(each.names)}") for each in named]
-        data = pictures.Data(title=f"All {len(rows)} mistakes", head=("check", "column", "how many"), rows=rows)
-        found.append(("Common mistakes", pictures.shown(drawn, data, "mistakes")))
-    return [*found, *planes_of(report)]
+        data = pictures.ChartData(title=f"All {len(rows)} mistakes", head=("check", "column", "how many"), rows=rows)
+        found.append(("Common mistakes", pictures.chart_element(drawn, data, "mistakes")))
+    return [*found, *point_plots(report)]
 
 
 def by_task(report: Report) -> Sequence[Markup]:
-    """For each lab how the points of its tasks are spread."""
+    """Return for each lab a chart of how the points of its tasks are spread."""
     found: dict[str, dict[str, list[int]]] = {}
     for task in (task for submission in report.submissions for task in submission.tasks):
         total = points.totals(task.checks)
@@ -47,8 +47,8 @@ def _spread_of(lab: str, tasks: Mapping[str, Sequence[int]], anchor: str) -> Mar
     chart = planes.spread_bars(list(tasks.items()), title=title, salt=anchor)
     head = ("task", *(f"{10 * tenth} %" for tenth in range(10)))
     rows = [(name, *(f"{count or ''}" for count in tenths)) for name, tenths in tasks.items()]
-    data = pictures.Data(title=f"The numbers of {lab}, from each share on", head=head, rows=rows)
-    return pictures.shown(chart, data, lab, f"{lab}: certain points of each task, in tenths.")
+    data = pictures.ChartData(title=f"The numbers of {lab}, from each share on", head=head, rows=rows)
+    return pictures.chart_element(chart, data, lab, f"{lab}: certain points of each task, in tenths.")
 
 
 def mistakes(report: Report) -> Markup | None:
@@ -60,8 +60,8 @@ def mistakes(report: Report) -> Markup | None:
     return planes.ranked_bars(found[:_MOST_DRAWN], title=title, unit="submissions", salt="mistakes")
 
 
-def planes_of(report: Report) -> Iterator[tuple[str, Markup]]:
-    """What all handed in for a check that is drawn as points, in one plane with the frontier of the class."""
+def point_plots(report: Report) -> Iterator[tuple[str, Markup]]:
+    """Yield for each check with a plot all students' points and their common frontier."""
     found: dict[tuple[str, str, str], list[tuple[str, Plot]]] = {}
     for submission in report.submissions:
         for task in submission.tasks:
@@ -71,7 +71,7 @@ def planes_of(report: Report) -> Iterator[tuple[str, Markup]]:
     for number, ((_, task_id, check_id), own) in enumerate(found.items()):
         every = [point for who, plot in own for point in planes.points_of(plot, who)]
         name = f"{task_id}: {check_id}"
-        yield name, pictures.of_plot(own[0][1], f"plane-{number}", name, every)
+        yield name, pictures.plot_with_data(own[0][1], f"plane-{number}", name, every)
 
 
 def page_of(report: Report, task: str) -> str:
@@ -81,9 +81,9 @@ def page_of(report: Report, task: str) -> str:
     )
     if len(own) == 1:
         checks = [check for found in own[0].tasks for check in found.checks]
-        drawn = [(f"{check.id}", pictures.of_check(check, f"c{number}")) for number, check in enumerate(checks)]
+        drawn = [(f"{check.id}", pictures.check_pictures(check, f"c{number}")) for number, check in enumerate(checks)]
     else:
-        drawn = of_class(replace(report, submissions=own))
+        drawn = all_pictures(replace(report, submissions=own))
     who = own[0].name if len(own) == 1 else f"{len(own):,} submissions"
     return render.render(
         "pictures.html", title=f"{task}: {who}", pictures=[each for each in drawn if each[1]], notes=report.notes

@@ -49,7 +49,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRow:
-    """Two with code in common: the share of the one with less, lines and files of the first, where it is shown."""
+    """Two submissions with common code: the share of the smaller one, and lines and files of the first."""
 
     names: tuple[str, str]
     share: float
@@ -59,8 +59,8 @@ class CodeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TheSame:
-    """What hand-ins have in common. `files`: paths and whose they are; `says`: how far the code was looked through."""
+class CommonWork:
+    """Work that submissions share. `files`: paths and their owners; `says`: how far the search has come."""
 
     files: Sequence[tuple[Sequence[str], Sequence[str]]]
     code: Sequence[CodeRow]
@@ -68,7 +68,7 @@ class TheSame:
 
 
 def render(
-    report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", same: TheSame | None = None
+    report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", same: CommonWork | None = None
 ) -> str:
     """The page of a class. It shows all that the report has: hidden checks, facts, names.
 
@@ -83,16 +83,16 @@ def render(
         most=_MOST,
         few=_MOST_WAITING,
         **_spread(rows),
-        **_of_checks(report),
-        **_of_waiting(report),
+        **_check_fields(report),
+        **_waiting_fields(report),
         spread=summary.spread,
         people=people,
         reason=summary.full_reason,
-        compared=summary.compared,
+        compared=summary.beside_expected,
         chart=_chart(rows),
         by_task=class_pictures.by_task(report),
         mistakes=class_pictures.mistakes(report),
-        planes=list(class_pictures.planes_of(report)),
+        planes=list(class_pictures.point_plots(report)),
         link=link,
         marking=marking,
         handed_in=same,
@@ -103,8 +103,8 @@ def render(
     )
 
 
-def _of_checks(report: Report) -> dict[str, Any]:
-    """What the page says of each check, and of the mistakes that were made in them."""
+def _check_fields(report: Report) -> dict[str, Any]:
+    """Return the template fields about checks and common mistakes."""
     checks, mistakes = figures.check_figures(report), figures.misconceptions(report)
     return {
         "checks": checks,
@@ -117,8 +117,8 @@ def _of_checks(report: Report) -> dict[str, Any]:
     }
 
 
-def _of_waiting(report: Report) -> dict[str, Any]:
-    """What the page says of all that waits for a person."""
+def _waiting_fields(report: Report) -> dict[str, Any]:
+    """Return the template fields about what waits for a person."""
     faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
     manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them
     return {
@@ -167,7 +167,7 @@ def _waiting(report: Report, outcome: Outcome) -> list[_Waiting]:
 
 
 def _reasons(faults: Sequence[_Waiting], manual: Sequence[_Waiting]) -> Sequence[tuple[str, int, Sequence[str]]]:
-    """Why checks wait, in the words of each reason without its figures, how many, and of which tasks."""
+    """Return why checks wait, each reason without its figures, with how many and in which tasks."""
     found: defaultdict[str, list[_Waiting]] = defaultdict(list)
     for each in (*faults, *manual):
         verdict = each.check.verdict

@@ -22,8 +22,8 @@ _EXPECTED, _RIGHT, _WRONG = ("expected", "expected"), ("right", "yours, right"),
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Data:
-    """The data of a chart: `head`, and cells of which the first is the row's name. `off`: rows that are not right."""
+class ChartData:
+    """A chart's data as a table. The first cell of a row is its name; `off` are the wrong rows."""
 
     title: str
     head: Sequence[str]
@@ -31,25 +31,25 @@ class Data:
     off: frozenset[int] = frozenset()
 
 
-def of_check(graded: Graded, anchor: str) -> Markup:
-    """All pictures of a check; `anchor` is its own on the page."""
+def check_pictures(graded: Graded, anchor: str) -> Markup:
+    """Draw all pictures of a check; `anchor` is its anchor on the page."""
     drawn = []
     if graded.rows:
-        drawn.append(_of_rows(graded.rows, anchor, graded.id))
+        drawn.append(_row_bars(graded.rows, anchor, graded.id))
     if graded.plot is not None:
-        drawn.append(of_plot(graded.plot, f"{anchor}-p", graded.id))
+        drawn.append(plot_with_data(graded.plot, f"{anchor}-p", graded.id))
     return Markup("\n").join(drawn)
 
 
-def of_plot(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -> Markup:
-    """A plot with its data; of a class with all of its `points`."""
+def plot_with_data(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -> Markup:
+    """Draw a plot with its data; of a class, with all `points`."""
     chart = planes.draw_plot(plot, salt=anchor, points=points)
     caption, title = "", f"All {len(plot.xs)} numbers of the picture"
     if plot.step is not None:
         counts = [(f"{x:.6g}", f"{y:,.0f}") for x, y in zip(plot.xs, plot.ys, strict=True) if y]
-        data = Data(title=title, head=("value", "numbers"), rows=counts)
+        data = ChartData(title=title, head=("value", "numbers"), rows=counts)
         caption = f"Dotted lines are multiples of {plot.step:.4g}." if planes.shows_grid(plot.xs, plot.step) else ""
-        return shown(chart, data, label, caption)
+        return chart_element(chart, data, label, caption)
     found = list(points or planes.points_of(plot))
     above = planes.above_roof(plot, found)
     rows = [(each.name or "yours", f"{each.x:.6g}", f"{each.y:.6g}") for each in found[:_MOST_ROWS]]
@@ -61,23 +61,23 @@ def of_plot(plot: Plot, anchor: str, label: str, points: Sequence[Point] = ()) -
         caption = "The line joins those that no other one beats in both: smaller, and higher."
     head = ("", plot.x, plot.y)
     title = f"All {len(rows)} points of the picture"
-    return shown(chart, Data(title=title, head=head, rows=rows, off=frozenset(above)), label, caption)
+    return chart_element(chart, ChartData(title=title, head=head, rows=rows, off=frozenset(above)), label, caption)
 
 
-def shown(
+def chart_element(
     chart: Markup | None,
-    data: Data,
+    data: ChartData,
     label: str,
     caption: str = "",
     keys: Sequence[tuple[str, str]] = (),
     first: str = "",
 ) -> Markup:
-    """A chart with what stands below it; without a chart the table alone. `label` tells its table from others."""
+    """Return a chart with caption and data table, or the table alone. `label` names the table."""
     return page.fragment("picture.html", chart=chart, data=data, label=label, caption=caption, keys=keys, first=first)
 
 
-def _of_rows(rows: Sequence[ComparedRow], anchor: str, label: str) -> Markup:
-    """A table that was handed in: bars of the first column that has a wrong number, and all cells."""
+def _row_bars(rows: Sequence[ComparedRow], anchor: str, label: str) -> Markup:
+    """Draw a handed-in table: bars of the first column with a wrong number, and all cells."""
     cells = rows[:_MOST_ROWS]
     told = any(row.expected_text or row.expected is not None for row in rows)
     head = ("row", "column", "yours", *(["expected"] if told else []), "right?")
@@ -92,11 +92,13 @@ def _of_rows(rows: Sequence[ComparedRow], anchor: str, label: str) -> Markup:
         for row in cells
     ]
     title = f"All {len(cells)} values beside the expected ones" if told else f"All {len(cells)} values of yours"
-    data = Data(title=title, head=head, rows=lines, off=frozenset(at for at, row in enumerate(cells) if not row.right))
+    data = ChartData(
+        title=title, head=head, rows=lines, off=frozenset(at for at, row in enumerate(cells) if not row.right)
+    )
     first = next((row.name for row in rows if not row.right), "")
     keys = (*([_EXPECTED] if told else []), _RIGHT, _WRONG)
     chart = _bars(rows, anchor, told=told)
-    return shown(chart, data, label, keys=keys, first=first) if chart else shown(None, data, label)
+    return chart_element(chart, data, label, keys=keys, first=first) if chart else chart_element(None, data, label)
 
 
 def _bars(rows: Sequence[ComparedRow], anchor: str, *, told: bool) -> Markup | None:

@@ -62,7 +62,7 @@ def roofline_of_plot(points: Sequence[Point], plane: Plot, *, salt: str) -> Mark
     """Points below what rises with `x` and below the `peak`, on axes of powers of ten."""
     shown = [each for each in points if each.x > 0 and each.y > 0]
     beyond = len(above_roof(plane, shown))
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         ridges = [plane.peak / slope for _, slope in plane.slopes] if plane.peak else []
         ends = [each.x for each in shown] + ridges or [1.0]
@@ -71,7 +71,7 @@ def roofline_of_plot(points: Sequence[Point], plane: Plot, *, salt: str) -> Mark
             bend = min(high, plane.peak / slope) if plane.peak else high
             top = slope * bend
             axes.plot([low, bend, high], [slope * low, top, top], color=charts.TEXT, linewidth=1.2)
-            axes.annotate(charts.plain(name), (low, slope * low), (14, -3), textcoords="offset points")
+            axes.annotate(charts.in_known_characters(name), (low, slope * low), (14, -3), textcoords="offset points")
         if plane.peak and not plane.slopes:
             axes.axhline(plane.peak, color=charts.TEXT, linewidth=1.2)
         _scattered(axes, shown)
@@ -93,7 +93,7 @@ def above_roof(plane: Plot, points: Sequence[Point]) -> list[int]:
 def frontier(points: Sequence[Point], *, x: str, y: str, salt: str) -> Markup:
     """Points of which small `x` and large `y` are wanted, with the line of those that no other one beats in both."""
     line = pareto_front(points)
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         if len(points) > 1:
             steps = [each.x for each in line], [each.y for each in line]
@@ -124,7 +124,7 @@ def histogram(middles: Sequence[float], counts: Sequence[float], *, step: float,
     most = max(counts)
     title = f"Histogram of {sum(counts):,.0f} numbers from {low:.4g} to {high:.4g}; most, {most:,.0f}, at "
     title += f"{middles[list(counts).index(most)]:.4g}"
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure()
         tall = ((middle, count or None) for middle, count in zip(middles, counts, strict=True))
         charts.bars(axes, list(tall), charts.RIGHT, 0.9 * width)
@@ -139,7 +139,7 @@ def histogram(middles: Sequence[float], counts: Sequence[float], *, step: float,
 def spread_bars(rows: Sequence[tuple[str, Sequence[int]]], *, title: str, salt: str) -> Markup:
     """For each of some tasks how many earned which tenth of its points, as small bars beside each other."""
     height = 0.3 * len(rows) + 0.6
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure(height=height)
         low = 0.45 / height
         axes.set_position((0.3, low, 0.64, 0.98 - low))
@@ -149,7 +149,8 @@ def spread_bars(rows: Sequence[tuple[str, Sequence[int]]], *, title: str, salt: 
             charts.bars(axes, tall, charts.RIGHT, 0.9, foot=len(rows) - place - 1)
         axes.hlines(range(len(rows)), 0, 10, color=charts.TEXT, linewidth=0.5)
         axes.set_yticks(
-            [len(rows) - place - 0.6 for place in range(len(rows))], [charts.plain(name) for name, _ in rows]
+            [len(rows) - place - 0.6 for place in range(len(rows))],
+            [charts.in_known_characters(name) for name, _ in rows],
         )
         axes.set(xlim=(0, 10), ylim=(0, len(rows)))
         axes.set_xticks(range(0, 11, 5), ["0 %", "50 %", "100 %"])
@@ -171,17 +172,17 @@ def _ends(middles: Sequence[float], step: float) -> tuple[float, float, float]:
 
 def ranked_bars(counts: Sequence[tuple[str, int]], *, title: str, unit: str, salt: str) -> Markup:
     """Draw how often each thing occurs as horizontal bars, the most frequent first."""
-    with charts.drawing(salt):
+    with charts.chart_settings(salt):
         figure, axes = charts.figure(height=0.24 * len(counts) + 0.7)
         low = 0.5 / (0.24 * len(counts) + 0.7)
         axes.set_position((0.5, low, 0.47, 0.98 - low))  # names at the left
         charts.horizontal_bars(axes, [count for _, count in counts], charts.RIGHT, 0.7)
-        axes.set_yticks(range(len(counts)), [f"{charts.plain(name)}  {count}" for name, count in counts])
+        axes.set_yticks(range(len(counts)), [f"{charts.in_known_characters(name)}  {count}" for name, count in counts])
         most = max(count for _, count in counts)
         axes.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 1.05 * most))
         axes.set_xticks([0, most])
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(charts.plain(unit))
+        axes.set_xlabel(charts.in_known_characters(unit))
         return charts.svg(figure, title)
 
 
@@ -207,7 +208,7 @@ def _labelled(axes: Any, x: str, y: str) -> None:
         return f"{value:.4g}" if value == 0 or _LEAST_PLAIN <= abs(value) < _MOST_PLAIN else large(value)
 
     for axis, label in ((axes.xaxis, x), (axes.yaxis, y)):
-        axis.set_label_text(charts.plain(label))
+        axis.set_label_text(charts.in_known_characters(label))
         axis.set_major_formatter(FuncFormatter(said))
         axis.set_minor_locator(NullLocator())  # of which powers of ten have many, and each takes its time
 
@@ -229,4 +230,6 @@ def _scattered(axes: Any, points: Sequence[Point]) -> None:
         axes.plot([each.x for each in own], [each.y for each in own], mark, color=charts.RIGHT, markersize=5)
     for place, each in enumerate(sorted(points, key=lambda each: each.x)):
         beside, side = ((-5, 3), "right") if place % 2 else ((5, -10), "left")  # of neighbours one above, one below
-        axes.annotate(charts.plain(each.name), (each.x, each.y), beside, textcoords="offset points", ha=side)
+        axes.annotate(
+            charts.in_known_characters(each.name), (each.x, each.y), beside, textcoords="offset points", ha=side
+        )

@@ -64,7 +64,7 @@ def fragment(template: str, **values: Any) -> Markup:
 def _environment() -> Environment:
     found = environment("labgrade.reports.html", _visible)
     found.globals |= {"looks": LOOKS, "kinds": KINDS}
-    found.filters |= {"whole": _whole, "points": summary.points, "number": show, "moment": summary.moment}
+    found.filters |= {"whole": _uncut, "points": summary.points, "number": show, "moment": summary.moment}
     return found
 
 
@@ -91,15 +91,15 @@ def percent(share: Fraction | float) -> str:
 
 
 def _visible(value: object) -> object:
-    """A text as a reader may see it; markup that we made stays what it is."""
+    """Make a text's invisible characters visible; our own markup stays as it is."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     text = value if len(value) <= _CUT else f"{value[:_CUT]}... ({len(value) - _CUT:,} more characters)"
     return escaped(text)
 
 
-def _whole(text: str) -> Markup:
-    """A text of a person's, of which nothing is cut off."""
+def _uncut(text: str) -> Markup:
+    """Return a person's text in full."""
     return Markup.escape(escaped(text))
 
 

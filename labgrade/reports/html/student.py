@@ -196,6 +196,6 @@ def _check(graded: Graded, anchor: str, shown: set[str]) -> Markup:
         printed=printed,
         notes=notes,
         short=verdict.outcome is Outcome.CORRECT and not (notes or printed),
-        pictures=pictures.of_check(graded, anchor),
-        grids=[(charts.drawn(grid), charts.described(grid)) for grid in graded.grids],
+        pictures=pictures.check_pictures(graded, anchor),
+        grids=[(charts.tile_grid(grid), charts.grid_in_words(grid)) for grid in graded.grids],
     )

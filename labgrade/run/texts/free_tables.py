@@ -14,7 +14,7 @@ from labgrade.judging.texts.beside import table_in_sight
 from labgrade.judging.texts.choice import Choice, waiting
 from labgrade.judging.texts.choose_listed import numbers_said, tables_lines
 from labgrade.judging.texts.choose_rows import rows_by_name
-from labgrade.judging.texts.choose_tables import by_order, choose_table, names_any
+from labgrade.judging.texts.choose_tables import choose_table, names_any, right_by_order
 from labgrade.judging.texts.row_names import is_of_others
 from labgrade.judging.texts.unread import (
     and_others,
@@ -98,7 +98,7 @@ class FreeTable:
             return merged(as_it_is, tabled)  # another table says something else: lines tell no more
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
             own = answer.value if isinstance(answer.value, Table) else Table(rows=())
-            return replace(as_it_is, verdict=by_order(own, as_it_is.verdict))
+            return replace(as_it_is, verdict=right_by_order(own, as_it_is.verdict))
         found = self._of_lines(answer, as_it_is, lines, self._expected)
         return merged(found, tabled) if tabled is not None and not _says_more(found.verdict, tabled.verdict) else found
 

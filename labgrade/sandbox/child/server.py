@@ -86,7 +86,7 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
     """Read the next request and answer it."""
-    from labgrade.sandbox.child.supervisor import keep, tell
+    from labgrade.sandbox.child.supervisor import keep
 
     text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     if not text:
@@ -94,7 +94,7 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
     request = json.loads(text)
     match request["do"]:
         case "prepare":
-            tell(control, _prepared(shelf, request["subject"]))
+            _prepare(control, shelf, request["subject"], descriptors)
         case "compiler":
             jobs.compiler_wanted = True
         case "run" if jobs.jail.private:
@@ -155,12 +155,18 @@ def _leave(jail: Jail) -> NoReturn:
     os._exit(0)
 
 
-def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
+def _prepare(control: socket.socket, shelf: Shelf, subject: dict[str, Any], given: list[int]) -> None:
+    """Build a subject, of weights in a file if one is `given`; else a file of them may be sent along."""
+    files: list[int] = []
     try:
-        shelf.prepare(subject)
+        files = shelf.prepare(subject, given)
+        told = {"event": "ready", "bytes": shelf.bytes}
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
-        return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
-    return {"event": "ready", "bytes": shelf.bytes}
+        told = {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
+    with contextlib.suppress(OSError):  # a grader that is gone hears nothing
+        socket.send_fds(control, [json.dumps(told).encode()], files)
+    for each in (*given, *files):
+        os.close(each)
 
 
 def _settle_as_server(*, libraries: bool, share_by_files: bool, settled: bool = False) -> dict[str, object]:

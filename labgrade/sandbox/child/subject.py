@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import sys
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _WITH_VALUES = frozenset({"model", "input"})
 _NO_INPUT = {"shape": [1], "input_seed": 0, "further": []}
 _MANY_BYTES = 4 << 20
+_FREED_AT_ONCE = 32 << 20
 _PAGE = 4096
 _ALIGNED = 64  # bytes, as torch does with all that it allocates
 
@@ -30,19 +33,31 @@ class Shelf:
         self._zoo = zoo
         self._ready: list[tuple[dict[str, Any], Any]] = []
 
-    def prepare(self, wanted: Mapping[str, Any]) -> None:
+    def prepare(self, wanted: Mapping[str, Any], kept: Sequence[int] = ()) -> list[int]:
         """Build a subject, so that the children of this process need not.
+
+        `kept`: a file of its weights, if another process has built it; else such a file is returned, if there is one.
 
         Raises:
             Exception: what the zoo raises for a subject that cannot be built.
         """
-        subject = self._built(wanted)
-        if sys.platform == "linux":
+        subject = self._named(wanted)
+        for file in kept:
+            with contextlib.suppress(OSError, RuntimeError):  # then they are drawn
+                subject.with_weights_put_in(functools.partial(_take, file))
+        model, _ = subject.with_weights()
+        files: list[int] = []
+        if sys.platform == "linux" and not kept:
             with contextlib.suppress(OSError, RuntimeError):  # where a jail refuses it they stay where they are
-                _keep_in_a_file(subject.with_weights()[0])
+                files = _keep_in_a_file(model)
         self._ready.append((dict(wanted), subject))
         gc.collect()
         gc.freeze()
+        if getattr(subject, "is_known_by_weights", False):
+            return files
+        for each in files:
+            os.close(each)
+        return []
 
     @property
     def bytes(self) -> int:
@@ -92,38 +107,82 @@ class Shelf:
         return self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
 
 
-def _keep_in_a_file(model: Any) -> None:
+def _keep_in_a_file(model: Any) -> list[int]:
     """Keep a module's weights in a file without a name, of which each process has pages of its own once it writes.
 
-    Nobody can change the file any more, by whatever way to it.
+    Nobody can change the file any more, by whatever way to it. Returns it where all weights are in it.
     To fork a process takes as long as to copy the page tables of all its other memory: of 500 MB, longer than most
     calls.
     """
     from labgrade.sandbox.jail import linux
 
-    tensors = [*model.parameters(), *model.buffers()] if hasattr(model, "parameters") else []
+    tensors = _tensors(model)
     users = Counter(each.untyped_storage().data_ptr() for each in tensors)
     whole = [each for each in tensors if each.is_contiguous() and each.untyped_storage().nbytes() == each.nbytes > 0]
     moved = [each for each in whole if users[each.data_ptr()] == 1]
     if sum(each.nbytes for each in moved) < _MANY_BYTES:
-        return
+        return []
     import fcntl
 
     import torch
 
     with os.fdopen(os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
-        for each in moved:
+        file.truncate(_places(moved)[-1])
+        area, freed = _mapped(file.fileno()), 0
+        for each, place in zip(moved, _places(moved), strict=False):  # one by one: twice the largest network is much
+            file.seek(place)
             file.write(each.detach().reshape(-1).view(torch.uint8).numpy())
-            file.write(bytes(-each.nbytes % _ALIGNED))
-        file.flush()
+            file.flush()
+            _put(each, area, place)
+            freed += each.nbytes
+            if freed > _FREED_AT_ONCE:
+                linux.give_back_memory()
+                freed = 0
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
-        area = torch.from_file(f"/proc/self/fd/{file.fileno()}", size=file.tell(), dtype=torch.uint8).numpy()
+        files = [os.dup(file.fileno())] if len(moved) == len(tensors) else []
     area[::_PAGE].max()  # so that this process, too, holds what its children read: see usage.Meter
-    place = 0
-    for each in moved:
-        each.data = torch.frombuffer(area, dtype=each.dtype, count=each.numel(), offset=place).view(each.shape)
-        place += each.nbytes + -each.nbytes % _ALIGNED
     linux.give_back_memory()
+    return files
+
+
+def _take(file: int, model: Any) -> None:
+    """Put the weights of a file into a module that was built like the one whose weights they were.
+
+    Raises:
+        RuntimeError: it was not.
+    """
+    area, tensors = _mapped(file), _tensors(model)
+    *places, size = _places(tensors)
+    if size != len(area):
+        message = f"a file of {len(area)} bytes does not hold weights of {size}"
+        raise RuntimeError(message)
+    for each, place in zip(tensors, places, strict=True):
+        _put(each, area, place)
+    area[::_PAGE].max()  # as above
+
+
+def _tensors(model: Any) -> list[Any]:
+    return [*model.parameters(), *model.buffers()] if hasattr(model, "parameters") else []
+
+
+def _places(tensors: Sequence[Any]) -> list[int]:
+    """Where each lies in a file, and the size of that."""
+    return list(accumulate((each.nbytes + -each.nbytes % _ALIGNED for each in tensors), initial=0))
+
+
+def _mapped(file: int) -> Any:
+    """The bytes of a file, of which this process has pages of its own once it writes."""
+    import torch
+
+    size = os.fstat(file).st_size
+    return torch.from_file(f"/proc/self/fd/{file}", size=size, dtype=torch.uint8).numpy()
+
+
+def _put(tensor: Any, area: Any, place: int) -> None:
+    """Have a tensor's values be those at a place of mapped bytes."""
+    import torch
+
+    tensor.data = torch.frombuffer(area, dtype=tensor.dtype, count=tensor.numel(), offset=place).view(tensor.shape)
 
 
 def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:

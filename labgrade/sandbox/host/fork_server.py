@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.child.main import ROOMY
 from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild, hang_up
+from labgrade.sandbox.host.kept_weights import KeptWeights
 from labgrade.sandbox.host.start_server import START_SECONDS, KilledError, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import Ready
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from labgrade.sandbox.host.own_fork import OwnFork
 
 _MESSAGE_BYTES = 1 << 16
-_BRANCHES = 2  # with weights of any size
-_MOST_BRANCHES = 16  # of a server that nobody else uses
+_BRANCHES, _MOST_BRANCHES = 2, 16  # with weights of any size; of a server that nobody else uses
 _COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
 _NOTHING = Ready()
 _ENDING_MS = 500
 _KILLED = "the sandbox's server ended before it was up, and did not say why: something killed it"
-_KEPT_BYTES, _LENT_BYTES = 128 << 20, 2 << 30  # of weights in branches; in those that several graders share
+# Of weights: in branches besides one; from which on a branch has no more made ready, and goes first; in shared ones.
+_KEPT_BYTES, _READY_BYTES, _LENT_BYTES = 192 << 20, 128 << 20, 2 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,7 @@ class ForkServer:
         self._control = control
         self._main = _Branch(control)
         self._branches: OrderedDict[str, _Branch] = OrderedDict()
+        self._weights = KeptWeights()
         self._making_branches = threading.Lock()
         self._compiles = False
         self.state = state
@@ -279,23 +281,24 @@ class ForkServer:
         if branch is None or not {json.dumps(each) for each in ready.subjects} <= branch.ready:
             branch = self._branches[key] = self._borrowed(branch, ready) if self._ask else self._made(branch, ready)
         self._branches.move_to_end(key)
-        while len(self._branches) > _BRANCHES and not self._room():
-            idle = (each for each, other in self._branches.items() if other is not branch and not other.busy)
-            gone = next(idle, None)
-            if gone is None:
+        while len(self._branches) > _BRANCHES and not self._room(beside=branch):
+            idle = [each for each, other in self._branches.items() if other is not branch and not other.busy]
+            if not idle:
                 break  # to hang up would end children that run
-            self._branches.pop(gone).line.close()
+            large = [each for each in idle if self._branches[each].bytes > _READY_BYTES]  # makes room for many others
+            self._branches.pop((large or idle)[0]).line.close()
         return branch
 
-    def _room(self) -> bool:
-        """Whether all branches may stay: to make a small network ready again costs as much as calling a function.
+    def _room(self, beside: _Branch | None = None) -> bool:
+        """Whether there is room for more, or for all `beside` one: to make a small network ready costs a call.
 
         Those of a borrowed server stay with who lends it, who knows their sizes.
         """
-        held = sum(branch.bytes for branch in self._branches.values())
+        held = sum(branch.bytes for branch in self._branches.values() if branch is not beside)
         if self._lends:
             return held <= _LENT_BYTES
-        return self._ask is None and len(self._branches) <= _MOST_BRANCHES and held <= _KEPT_BYTES
+        most = _KEPT_BYTES if beside else _READY_BYTES
+        return self._ask is None and len(self._branches) <= _MOST_BRANCHES and held <= most
 
     def _borrowed(self, known: _Branch | None, ready: Ready) -> _Branch:
         """A branch of somebody else's server, of whose subjects only those are known that were asked for."""
@@ -318,9 +321,7 @@ class ForkServer:
         for subject in ready.subjects:
             text = json.dumps(subject)
             if text not in branch.ready and (self._room() or not branch.ready):
-                with contextlib.suppress(OSError):
-                    branch.line.send(json.dumps({"do": "prepare", "subject": subject}).encode())
-                reply = _receive(branch.line, START_SECONDS)
+                reply = self._weights.prepare(branch.line, subject, START_SECONDS)
                 if reply.get("event") != "ready":
                     if branch is not known:
                         branch.line.close()
@@ -348,6 +349,7 @@ class ForkServer:
         for control in (*lines, self._control):
             control.close()
         self._branches.clear()
+        self._weights.close()
         if self._process is not None:
             try:
                 self._process.wait(END_SECONDS)

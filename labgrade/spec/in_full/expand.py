@@ -44,11 +44,11 @@ class Expanded(Loaded):
     findings: tuple[SpecFinding, ...] = ()
 
     def mark(self, path: Path) -> Mark:
-        """Where what stands at `path` comes of, or the nearest thing around it that has a place."""
+        """Return the place in the file that a value comes from, or the nearest around it."""
         return Loaded.mark(self, self._origin(path))
 
     def key_mark(self, path: Path) -> Mark:
-        """Where the key at the end of `path` comes of."""
+        """Return the place in the file that a key comes from."""
         return Loaded.key_mark(self, self._origin(path))
 
     def _origin(self, path: Path) -> Path:
@@ -93,7 +93,7 @@ class _Expander:
         self._checks: list[Any] = []
 
     def whole(self) -> Expanded:
-        """All of it."""
+        """Return the whole spec in full."""
         data = {key: value for key, value in self._data.items() if key != "hand_in"}
         if isinstance(data.get("answers"), dict):
             self._answers = {name: self._answer(name, each) for name, each in data["answers"].items()}
@@ -146,7 +146,7 @@ class _Expander:
             return form
         if "given" in form:
             return form
-        full = hand_in.called(form["call"], self._common)
+        full = hand_in.parse_call(form["call"], self._common)
         if "given" not in full:
             self._find(path, "a call needs 'given', or what it is given in parentheses: 'hw.py:total_macs(model)'")
         return {**form, **full}
@@ -154,7 +154,7 @@ class _Expander:
     # ---- checks ----------------------------------------------------------------------------------------------------
 
     def _add(self, check: Any, here: Path) -> None:
-        """A check, and those that ask the same again."""
+        """Add a check, and those that `again` derives from it."""
         if not isinstance(check, dict):
             self._moved[("checks", len(self._checks))] = here
             self._checks.append(check)
@@ -168,7 +168,7 @@ class _Expander:
     def _asked_again(
         self, check: dict[str, Any], here: Path, row: dict[str, Any], place: Path
     ) -> dict[str, tuple[Any, Path]]:
-        """What a row of `again` says and what it inherits, each with its place."""
+        """Merge a row of `again` with what it inherits; each part keeps its place."""
         words = {word: (check[word], (*here, word)) for word in _INHERITED if word in check}
         if "expected" in row:
             words = {word: each for word, each in words.items() if word not in OTHER_VALUES}
@@ -235,7 +235,7 @@ class _Expander:
 
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
         name = str(expected.get("quantity"))
-        found = list(slips.known(self._quantities, name))
+        found = list(slips.slips_of(self._quantities, name))
         single = slips.halved_quantity(self._quantities, name)
         if not found and not single and name in self._quantities:
             self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
@@ -245,7 +245,7 @@ class _Expander:
         return own + (self._of_single(single, expected, check) if single else [])
 
     def _ways(self, found: list[Entry], check: dict[str, Any]) -> list[tuple[dict[str, Any], Entry]]:
-        """The slips, then in the other ways in which they are known, and under other conventions that are right.
+        """Return the slips, also with their variants and under other conventions that are right.
 
         Where a library of slips stands beside the quantity, it is asked for what it makes of each convention.
         """
@@ -271,7 +271,7 @@ class _Expander:
         there = slips.of_expected(self._quantities[single], mapping(expected.get("with")))
         credit = {} if "counterexample" in check else {"credit": slips.SINGLE_CREDIT}
         made: list[dict[str, Any]] = [{"value": there, "says": slips.SINGLE, **credit}]
-        found = [each for each in slips.known(self._quantities, single) if each.name != expected.get("quantity")]
+        found = [each for each in slips.slips_of(self._quantities, single) if each.name != expected.get("quantity")]
         for said, each in self._ways(found, check):
             once = self._of_slip(each, expected, said, check)
             twice = {**once, "value": {**once["value"], "times": 2}}
@@ -292,7 +292,7 @@ class _Expander:
         return {"value": value, "says": entry.slip.hint, **credit, **shared, **left}
 
     def _other(self, entry: Any, expected: dict[str, Any], place: Path) -> Any:
-        """An entry of `also_right` or `misconceptions` in full; None for one that an `again` does not inherit."""
+        """Return an entry of `also_right` or `misconceptions` in full; None if `again` does not inherit it."""
         if isinstance(entry, str):
             slip = self._slip(entry)
             return self._of_slip(slip, expected, {}) if slip else entry
@@ -315,7 +315,7 @@ class _Expander:
         return {key: value for key, value in entry.items() if key != "with"}
 
     def _may_be_right(self, entry: Any) -> bool:
-        """Whether an entry names a slip, or conventions alone: what gives the right value on some subjects."""
+        """Return whether an entry may give the right value on some subjects, as slips and conventions do."""
         changed = isinstance(entry, dict) and "value" not in entry
         return changed or self._slip(entry if isinstance(entry, str) else mapping(entry).get("value")) is not None
 
@@ -326,7 +326,7 @@ class _Expander:
     # ---- other tasks -----------------------------------------------------------------------------------------------
 
     def _beside(self, row: Any, place: Path) -> Any:
-        """A row of `beside` in full: that of another task's check brings its answer, subject and right value along."""
+        """Return a row of `beside` in full; another task's check brings its answer, subject and right value."""
         if not isinstance(row, dict):
             return row
         if not isinstance(row.get("check"), str):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.task import SCALAR_KINDS
 from labgrade.spec.data import listed, mapping
 from labgrade.spec.kinds import KINDS, WHERE
-from labgrade.spec.rules_form import varies
+from labgrade.spec.rules_form import varies_with_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ _WHOLE = ("text", "histogram")
 
 
 def of_task(data: dict[str, Any], lab: dict[str, Any], task: str) -> dict[str, Any]:
-    """How a task is handed in: the lab's `hand_in` with the task's own in its place, key by key."""
+    """Return how a task is handed in: the lab's `hand_in`, overridden key by key by the task's."""
     match = _NUMBER.match(task)
     number = match[0] if match else task
     filled: dict[str, Any] = _filled({**lab, **mapping(data.get("hand_in"))}, number)
@@ -54,15 +54,15 @@ def _filled(value: Any, number: str) -> Any:
 
 
 def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each form of an answer without `from`, with the word of the answer that it comes of; empty for the lab's."""
+    """Yield the forms of an answer without `from`, each with the word it comes from, "" for the lab's."""
     kind = answer.get("type")
     word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
     programs = [mapping(each) for each in _several(common.get("program"))]
-    live = [each for each in programs if varies({"run": each})]
+    live = [each for each in programs if varies_with_subject({"run": each})]
     # A text is its section of the report, unless the answer itself says that it is a word that stands elsewhere.
     read = word in _READ and (word != "text" or "entry" in answer or "words" in answer)
     if isinstance(answer.get("call"), str):
-        yield "call", called(answer["call"], common)
+        yield "call", parse_call(answer["call"], common)
     for program in live if read else ():
         yield from _of_program(program, name, answer, common, handed=True)
     if "entries" in common and read and (word != "text" or "entry" in answer):
@@ -79,10 +79,10 @@ def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator
 def _in_text(
     place: str, word: str, answer: dict[str, Any], common: dict[str, Any], where: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is read of the output file, or of the report."""
+    """Yield the forms that read the output file or the report."""
     if place not in common or word not in _READ:
         return
-    for each in _words(answer, place):
+    for each in _words_before(answer, place):
         yield "words", {"after": each, **where}
     if word == "text" and place == "report":
         yield "", where
@@ -93,9 +93,9 @@ def _in_text(
 def _of_program(
     program: dict[str, Any], name: str, answer: dict[str, Any], common: dict[str, Any], *, handed: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the forms of a program: entries where it is handed the subject; always the file and the words."""
+    """Yield the forms of a program: entries if it is handed the subject, and always the file and the words."""
     run = {"run": program}
-    words, output = _words(answer, "program"), common.get("output")
+    words, output = _words_before(answer, "program"), common.get("output")
     if handed:
         yield "entry", {**run, "entry": str(answer.get("entry", name)).rpartition(".")[2]}
     if isinstance(answer.get("file"), str):
@@ -107,8 +107,8 @@ def _of_program(
     yield from (("words", {**run, "after": each}) for each in words)
 
 
-def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
-    """The form that `hw.py:total_macs(model, input_size)` is short for; the file is `hand_in`'s where none is named."""
+def parse_call(text: str, common: dict[str, Any]) -> dict[str, Any]:
+    """Parse `hw.py:total_macs(model, input_size)` to a form; the file is `hand_in`'s if none is named."""
     match = _CALL.fullmatch(text)
     if match is None:
         return {"call": text}
@@ -119,7 +119,7 @@ def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(text: str) -> list[Any]:
-    """What stands between a call's parentheses: names, and values as Python writes them."""
+    """Parse a call's arguments: names, and values as Python writes them."""
     try:
         parsed: Any = ast.parse(f"f({text})", mode="eval").body
         return [each.id if isinstance(each, ast.Name) else _literal(ast.literal_eval(each)) for each in parsed.args]
@@ -132,7 +132,7 @@ def _literal(value: Any) -> Any:
 
 
 def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """What an answer says of how it is handed in that does not fit together, each with its place."""
+    """Yield what does not fit together in how an answer is handed in, with places."""
     here = ("answers", name)
     extra = [word for word in WAYS if word in answer]
     if "from" in answer:
@@ -150,7 +150,7 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
             f"say which file holds the function: 'hw.py:{call}', or 'hand_in: {{code: hw.py}}' in lab.yaml or here",
         )
     for place in (*WHERE, "all"):
-        words = [each.casefold() for each in _words(answer, place)]
+        words = [each.casefold() for each in _words_before(answer, place)]
         if twice := [at for at, each in enumerate(words) if each in words[:at]]:
             within = (place,) if isinstance(answer["words"], dict) else ()
             yield (
@@ -177,7 +177,7 @@ def _without_effect(name: str, answer: dict[str, Any], common: dict[str, Any]) -
 
 
 def cut_call(data: dict[str, Any]) -> str:
-    """The call that a comma within { } has cut up (`{call: hw.py:f(a, b)}`), as it was meant; nothing of any other."""
+    """Rejoin a call that a comma within { } has cut up (`{call: hw.py:f(a, b)}`); "" for any other."""
     call = data.get("call")
     if not isinstance(call, str) or not _CUT.fullmatch(call) or call.endswith(")"):
         return ""
@@ -186,7 +186,7 @@ def cut_call(data: dict[str, Any]) -> str:
 
 
 def quote_call(meant: str) -> str:
-    """What is said of a call that a comma has cut up."""
+    """Return the message about a call that a comma has cut up."""
     return f"a comma ends a value inside {{ }}: quote the call, '{meant}'"
 
 
@@ -194,7 +194,7 @@ def _file(named: str) -> dict[str, str]:
     return {"files" if "*" in named else "file": named}
 
 
-def _words(answer: dict[str, Any], place: str) -> list[str]:
+def _words_before(answer: dict[str, Any], place: str) -> list[str]:
     words = answer.get("words")
     if isinstance(words, dict):
         words = words.get(place, words.get("all"))

@@ -19,7 +19,7 @@ _RETIRED = (
 
 
 def fixed(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a spec's text as today's language has it, and what was changed."""
+    """Return a spec's text in today's language, and what was changed."""
     said: dict[str, None] = {}
     lines = [_line(line, said) for line in text.splitlines(keepends=True)]
     return "".join(lines), tuple(said)

@@ -32,7 +32,7 @@ _SHARE = re.compile(r"(0|1|0?\.\d+|1\.0+)(?P<by>\s+by share)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipNote:
-    """The quantities of which a function is a slip, the hint for a student who made it, and what it earns.
+    """The quantities of which a function is a slip, the hint for the student, and the credit.
 
     `by_share`: the less of the work is right, the less.
     """
@@ -62,13 +62,13 @@ class Function(Protocol):
 F = TypeVar("F", bound=Function)
 
 
-def note(docstring: str) -> SlipNote | None:
-    """What a docstring says of a slip; None where it is of none.
+def slip_note(docstring: str) -> SlipNote | None:
+    """Read a docstring's slip note; None if it has none.
 
     Raises:
         ValueError: it says a part of it, or a credit that is none; the message says what to write.
     """
-    said = _said(docstring)
+    said = _slip_lines(docstring)
     if not said:
         return None
     for needed in (_OF, _HINT):
@@ -101,7 +101,7 @@ def _variants(text: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
-def _said(docstring: str) -> dict[str, str]:
+def _slip_lines(docstring: str) -> dict[str, str]:
     said: dict[str, str] = {}
     current = ""
     for line in docstring.splitlines():
@@ -116,8 +116,8 @@ def _said(docstring: str) -> dict[str, str]:
     return said
 
 
-def known(entries: Mapping[str, F], quantity: str) -> Iterator[F]:
-    """The slips of a quantity, in the order of their files."""
+def slips_of(entries: Mapping[str, F], quantity: str) -> Iterator[F]:
+    """Yield the slips of a quantity, in the order of their files."""
     return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
 
 
@@ -128,13 +128,13 @@ def halved_quantity(entries: Mapping[str, Function], quantity: str) -> str:
 
 
 def of_expected(entry: Function, conventions: Mapping[str, Any]) -> dict[str, Any]:
-    """A slip as the value of a misconception: with those of the expected quantity's conventions that it has, too."""
+    """Return a slip as a misconception's value, with the conventions that it shares with the expected quantity."""
     shared = {name: value for name, value in conventions.items() if name in entry.parameters}
     return {"quantity": entry.name, **({"with": shared} if shared else {})}
 
 
 def problem(entry: Function, entries: Mapping[str, Function], kind: str) -> str:
-    """What is wrong with a function: as a slip of the quantities that it names, or with what a quantity takes."""
+    """Say what is wrong with a function as a slip, or with a quantity's parameters."""
     if kind == "quantity" and len(entry.takes) > 1:
         return _not_by_name(entry)
     for name in entry.slip.of if entry.slip is not None else ():
@@ -153,7 +153,7 @@ def problem(entry: Function, entries: Mapping[str, Function], kind: str) -> str:
 
 
 def _not_by_name(entry: Function) -> str:
-    """What a quantity takes has to be set by name."""
+    """Say which parameters of a quantity can't be set by name."""
     first, *others = entry.takes
     written = f"def {entry.name}({', '.join((first, '*', *others, *entry.parameters))})"
     return f"what '{entry.name}' takes behind '{first}' is set by name: put a * before it, `{written}`"

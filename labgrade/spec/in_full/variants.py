@@ -21,8 +21,8 @@ MOST = 64  # variants: each is validated, and its values are computed
 _WITHIN = ("options", "config", "arguments")
 
 
-def spread(loaded: Loaded) -> list[tuple[str, Loaded]]:
-    """The spec of each variant with what tells it apart, in the order of the file; the spec itself where it has none.
+def each_variant(loaded: Loaded) -> list[tuple[str, Loaded]]:
+    """Return the spec of each variant with its label, in file order; the spec itself if it has no variants.
 
     Of more than `MOST` the first alone: `problems` says so.
     """
@@ -36,7 +36,7 @@ def spread(loaded: Loaded) -> list[tuple[str, Loaded]]:
 
 
 def problems(loaded: Loaded, whole: Loaded) -> Iterator[SpecFinding]:
-    """Too many variants or too few, and cases of a spec in full that would be called otherwise in each."""
+    """Find too many or too few variants, and cases whose names would differ between variants."""
     data = mapping(loaded.data)
     places = list(_places(mapping(data.get("subject"))))
     if _count(places) > MOST:
@@ -60,7 +60,7 @@ def _count(places: list[tuple[Path, list[Any]]]) -> int:
 
 
 def _places(subject: dict[str, Any]) -> Iterator[tuple[Path, list[Any]]]:
-    """Where a value has variants, with these."""
+    """Yield the places where a value has variants, with these."""
     for word, value in subject.items():
         if _is_each(value):
             yield (word,), listed(value[EACH])

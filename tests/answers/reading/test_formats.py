@@ -11,7 +11,7 @@ from labgrade.answers.reading import markup
 from labgrade.answers.reading.documents import read_document
 from labgrade.core.results import Answer
 from labgrade.core.task import TableType, TextForm
-from labgrade.judging.by_hand import of_lossy
+from labgrade.judging.by_hand import waits_if_lossy
 from labgrade.verdict import Outcome, correct, without_value
 
 TABLE = TableType(row="layer", columns={"macs": "count"})
@@ -111,9 +111,9 @@ def test_what_a_library_says_of_a_damaged_file_is_not_printed(hand_in, caplog):
 
 
 def test_only_what_is_right_is_decided():
-    assert of_lossy(correct("all right"), "report.pdf:5").outcome is Outcome.CORRECT
+    assert waits_if_lossy(correct("all right"), "report.pdf:5").outcome is Outcome.CORRECT
     for outcome in (Outcome.INCORRECT, Outcome.PARTIAL, Outcome.MISSING):
-        waits = of_lossy(without_value(outcome, "got 7"), "report.pdf:5")
+        waits = waits_if_lossy(without_value(outcome, "got 7"), "report.pdf:5")
         assert (waits.outcome, waits.suggestion.outcome, waits.suggestion.place) == (
             Outcome.MANUAL,
             outcome,

@@ -1,0 +1,61 @@
+"""Weights of networks that branches of a server have built, for other branches: to draw them takes longest.
+
+Each lies in a sealed file without a name, which a branch sends along when it has built a network. A job that is given
+one network still sees nothing of another: a branch is sent the files of its own subjects alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MESSAGE_BYTES = 1 << 16
+_MOST_BYTES = 192 << 20  # of all files; a network that takes as much by itself is asked for once
+
+
+class KeptWeights:
+    """Files of weights by the subject, those that were used last. Their pages are those of the branches that use them.
+
+    To be closed.
+    """
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, int] = OrderedDict()
+
+    def prepare(self, line: socket.socket, subject: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Have a branch build a subject, of weights that are kept if they are; what it replies, or nothing."""
+        text = json.dumps(subject)
+        kept = [self._files[text]] if text in self._files else []
+        with contextlib.suppress(OSError):
+            socket.send_fds(line, [json.dumps({"do": "prepare", "subject": subject}).encode()], kept)
+        try:
+            line.settimeout(seconds)
+            said, given, _, _ = socket.recv_fds(line, _MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            return {}
+        if given:
+            self._keep(text, given[0])
+        elif kept:
+            self._files.move_to_end(text)
+        return json.loads(said) if said else {}
+
+    def _keep(self, text: str, file: int) -> None:
+        self._files[text] = file
+        sizes = {each: os.fstat(own).st_size for each, own in self._files.items()}
+        # One that is large by itself goes at once, else those that were used longest ago.
+        for each in sorted(sizes, key=lambda each: sizes[each] <= _MOST_BYTES):
+            if sum(sizes.values()) > _MOST_BYTES:
+                os.close(self._files.pop(each))
+                del sizes[each]
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._files:
+            os.close(self._files.popitem()[1])
