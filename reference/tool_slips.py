@@ -123,7 +123,8 @@ def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
             continue
         value = sum(piece.count for piece in made)
         if value != sum(piece.count for piece in right):
-            found.append(Found(tool=name, how="", value=value * each, differs=difference(made, right)))
+            how = f"{each} bytes" if each > 1 else ""
+            found.append(Found(tool=name, how=how, value=value * each, differs=difference(made, right)))
     return numbers(found, "parameters")
 
 

@@ -99,9 +99,12 @@ def get_model_profile(net: Net) -> Iterator[Piece]:
 
 
 def _no_transposed(net: Net) -> None:
-    """Nothing, where there is no transposed convolution, at which flops-profiler fails."""
+    """Nothing, where there is no transposed convolution and no nn.Upsample, at which flops-profiler fails."""
     if any(operation.name.startswith("conv_transpose") for operation in net.trace.operations):
         raise UnknownRuleError("conv_transpose")  # noqa: EM101
+    # It takes what is given by name alone, as nn.Upsample does not.
+    if any(function.name == "interpolate" and len(function.args) > 1 for function in net.functions):
+        raise UnknownRuleError("interpolate")  # noqa: EM101
 
 
 def _profiled_macs(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
@@ -311,7 +314,7 @@ def _torchprofile_elements(function: Function) -> Piece:
         at = {"batch_norm": 3, "instance_norm": 3}.get(name, 2)
         return Piece(name_of_function(function), out if weighs(function, at) else 0)
     if name in ("mul", "mul_", "__mul__", "__imul__"):
-        return Piece(ELEMENTWISE, out)
+        return Piece("products of elements", out)
     if name == "interpolate":
         return Piece(UPSAMPLING, 4 * out if function.options.get("mode") == "bilinear" else 0)
     return Piece(name_of_function(function), out if "avg_pool" in name or name in _MEANS else 0)

@@ -69,16 +69,25 @@ def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOper
                 yield function, operation
 
 
+_WITHOUT_A_FORMULA = ("mv", "dot", "vdot", "outer", "addmv", "addbmm")
+
+
+def _of_flop_counter(net: Net, *, at_once: bool) -> Iterator[Piece]:
+    """torch.utils.flop_counter has no formula for a product with a vector on the right."""
+    for function, operation in _counted(net, at_once=at_once):
+        vector = function.name.strip("_") in ("matmul", "imatmul") and len(function.args[1]) == 1
+        known = operation.name not in _WITHOUT_A_FORMULA and not vector
+        yield Piece(product_name(function, operation), 2 * operation.macs if known else 0)
+
+
 def flop_counter(net: Net) -> Iterator[Piece]:
     """torch.utils.flop_counter on a CPU, under torch.no_grad()."""
-    for function, operation in _counted(net, at_once=True):
-        yield Piece(product_name(function, operation), 2 * operation.macs)
+    yield from _of_flop_counter(net, at_once=True)
 
 
 def flop_counter_with_gradients(net: Net) -> Iterator[Piece]:
     """torch.utils.flop_counter on a CPU, where gradients are asked for."""
-    for function, operation in _counted(net, at_once=False):
-        yield Piece(product_name(function, operation), 2 * operation.macs)
+    yield from _of_flop_counter(net, at_once=False)
 
 
 def ptflops_aten(net: Net) -> Iterator[Piece]:

@@ -165,3 +165,19 @@ def test_what_flop_counter_sees_of_an_encoder_layer(heads, gradients):
         each["value"] for each in tool_slips.flops_tool_slips(subject) if "torch.utils.flop_counter" in each["tools"]
     ]
     assert counter.get_total_flops() in known
+
+
+def products():
+    def run(m, x):
+        vector = m.w[0]
+        rows = x @ vector, torch.mv(x, vector), vector @ m.w.T, torch.addmv(x[:, 0], x, vector), x @ m.w.T
+        return torch.cat([each.flatten() for each in rows]) + torch.dot(vector, vector)
+
+    return Forward(run, w=nn.Parameter(torch.ones(5, 6)))
+
+
+def test_flop_counter_has_no_formula_for_a_vector_on_the_right():
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        products()(torch.ones(4, 6))
+    found = said(tool_slips.flops_tool_slips(Given(products, (4, 6))), counter.get_total_flops())
+    assert "torch.utils.flop_counter" in found["tools"]
