@@ -103,7 +103,7 @@ def _no_transposed(net: Net) -> None:
     if any(operation.name.startswith("conv_transpose") for operation in net.trace.operations):
         raise UnknownRuleError("conv_transpose")  # noqa: EM101
     # It takes what is given by name alone, as nn.Upsample does not.
-    if any(function.name == "interpolate" and len(function.args) > 1 for function in net.functions):
+    if any(isinstance(call.module, nn.Upsample) for call in net.calls):
         raise UnknownRuleError("interpolate")  # noqa: EM101
 
 

@@ -181,3 +181,49 @@ def test_flop_counter_has_no_formula_for_a_vector_on_the_right():
         products()(torch.ones(4, 6))
     found = said(tool_slips.flops_tool_slips(Given(products, (4, 6))), counter.get_total_flops())
     assert "torch.utils.flop_counter" in found["tools"]
+
+
+def names(found):
+    return {name for each in found for name in each["tools"]}
+
+
+class Own(nn.Conv2d):
+    """A class that thop has no rule for."""
+
+
+def test_what_is_left_out_in_part_is_said_so():
+    two = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), Own(4, 5, 1)), (2, 3, 8, 8))
+    found = said(tool_slips.macs_tool_slips(two), 2 * 4 * 36 * 27)
+    assert "thop" in found["tools"]
+    assert "out some of convolutions" in found["says"]
+    assert "Count what is left out, too." in found["says"]
+
+
+def test_a_product_of_elements_is_no_sum():
+    gated = Given(lambda: Forward(lambda m, x: m.c(x) * 2 + m.c(x), c=nn.Conv2d(3, 4, 1)), (2, 3, 8, 8))
+    found = next(each for each in tool_slips.macs_tool_slips(gated) if "torchprofile" in each["tools"])
+    assert "adds products of elements" in found["says"]
+    assert "sums" not in found["says"]
+
+
+def test_a_tool_that_fails_on_a_network_is_not_named():
+    up = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=2), nn.ReLU()), (2, 3, 8, 8))
+    assert "calflops" in names(tool_slips.flops_tool_slips(up))
+    assert not [name for name in names(tool_slips.flops_tool_slips(up)) if name.startswith("flops-profiler")]
+
+    def attends(*, needed):
+        attention = nn.MultiheadAttention(12, 2, batch_first=True)
+        return Given(
+            lambda: Forward(lambda m, x: m.a(x, x, x, need_weights=needed)[0], a=attention, b=nn.LSTM(12, 3)),
+            (2, 7, 12),
+        )
+
+    assert "torchsummary" in names(tool_slips.parameters_tool_slips(attends(needed=True)))
+    assert "torchsummary" not in names(tool_slips.parameters_tool_slips(attends(needed=False)))
+    assert "torchsummary" not in names(tool_slips.parameters_tool_slips(WORDS))  # an LSTM puts out a tuple of tuples
+
+
+def test_of_bytes_it_is_said_what_a_tool_counts():
+    found = next(each for each in tool_slips.weight_bytes_tool_slips(WORDS) if "torchinfo" in each["tools"])
+    assert found["says"].startswith("This is 4 bytes for each parameter that ")
+    assert "give this number" not in found["says"]
