@@ -237,9 +237,9 @@ def _numpys(operations: int, share: int) -> int:
 # ---- fvcore, mmengine, torchprofile -------------------------------------------------------------------------------
 
 
-def fvcore(net: Net) -> Iterator[Piece]:
+def fvcore(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By fvcore 0.1.5, which calls it flops: products, norms, some pools and upsampling; no attention, no LSTM."""
-    for function in net.functions:
+    for function in _called(net, at_once=at_once):
         first = function.args[0] if function.args and is_shape(function.args[0]) else ()
         name = function.name
         if isinstance(function.call.module, RECURRENT):

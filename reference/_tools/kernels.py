@@ -90,9 +90,11 @@ def flop_counter_with_gradients(net: Net) -> Iterator[Piece]:
     yield from _of_flop_counter(net, at_once=False)
 
 
-def ptflops_aten(net: Net) -> Iterator[Piece]:
+def ptflops_aten(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By ptflops 0.7 with backend='aten': the products of kernels that it knows, and biases that are added in them."""
-    for function, operation in _counted(net, at_once=False):
+    if at_once and any(layer_runs_at_once(call) for call in net.calls):
+        raise UnknownRuleError("TransformerEncoderLayer")  # noqa: EM101
+    for function, operation in _counted(net, at_once=at_once):
         if operation.name in ("mv", "dot", "baddbmm", "addbmm"):
             raise UnknownRuleError(operation.name)
         yield Piece(product_name(function, operation), operation.macs)

@@ -227,3 +227,32 @@ def test_of_bytes_it_is_said_what_a_tool_counts():
     found = next(each for each in tool_slips.weight_bytes_tool_slips(WORDS) if "torchinfo" in each["tools"])
     assert found["says"].startswith("This is 4 bytes for each parameter that ")
     assert "give this number" not in found["says"]
+
+
+def test_an_attention_in_one_kernel_is_missing_in_what_fvcore_prints_without_gradients():
+    """fvcore 0.1.5 printed 34,680 under torch.no_grad(), 50,808 with gradients."""
+
+    def build():
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(12, 2, 24, batch_first=True), 2)
+        return Forward(lambda m, x: m.out(m.decoder(x, x[:, :4])), decoder=decoder, out=nn.Linear(12, 5))
+
+    found = tool_slips.macs_tool_slips(Given(build, (2, 7, 12)))
+    assert "fvcore" in said(found, 50_808)["tools"]
+    assert "fvcore" in said(found, 34_680)["tools"]
+    assert "out some of the projections of nn.MultiheadAttention" in said(found, 34_680)["says"]
+
+
+def test_the_size_of_a_file_of_safetensors():
+    write = pytest.importorskip("safetensors.torch").save
+    normed = Given(
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 5)), (2, 3, 8, 8)
+    )
+    held = normed.with_weights()[0].state_dict()
+    found = tool_slips.weight_bytes_tool_slips(normed)
+    for metadata in (None, {"format": "pt"}):
+        assert said(found, len(write(held, metadata)))["tools"] == ["safetensors"]
+        assert "Buffers" in said(found, len(write(held, metadata)))["says"]
+    plain = Given(lambda: nn.Linear(14, 5), (2, 14))
+    for file in ("safetensors", "torch.save"):
+        (told, *_) = (each for each in tool_slips.weight_bytes_tool_slips(plain) if file in each["tools"])
+        assert "Buffers" not in told["says"]
