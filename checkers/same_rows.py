@@ -315,17 +315,23 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[
         if not rights or (_is_no_value(given) and cell is None) or (given is None and not _says_something(cell)):
             continue
         if given is not None:
-            verdicts[column] = _best([near.judged(given, right) for right in rights])
+            found = _best([near.judged(given, right) for right in rights])
+            none = cell is None and not found.credit  # what is right, too, is not what is expected
+            verdicts[column] = _there_is_none(given) if none else found
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
     return verdicts
+
+
+def _there_is_none(cell: Scalar | None) -> Verdict:
+    return incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
 
 
 def _unasked(got: Row, row: Row, told: set[str]) -> dict[str, Verdict]:
     """The verdict on each cell that says something where there is nothing to say, in columns `told` of other rows."""
     asked = {column for column, cell in row.cells.items() if cell is not None} | row.also_right.keys()
     return {
-        column: incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
+        column: _there_is_none(cell)
         for column, cell in got.cells.items()
         if column in told - asked and _says_something(cell) and not _is_no_value(cell)
     }

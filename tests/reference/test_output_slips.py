@@ -90,3 +90,13 @@ def test_what_several_nodes_read(tmp_path):
     assert known[""] == right
     assert known["written_for_each_reader"] == right + tensor
     assert known["reads_once"] == right - tensor
+    made[2].input[1] = "a"
+    onnx.save(
+        onnx.helper.make_model(
+            onnx.helper.make_graph([made[0], made[2]], "g", ends[:1], ends[1:]),
+            opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ),
+        path,
+    )
+    known = dict(onnx_slip_products.onnx_traffic_bytes_slips(path)["values"])
+    assert known["read_twice"] == known[""] - tensor

@@ -118,13 +118,10 @@ class Repairs:
         return repair.says() if repair is not None else ""
 
     def _holds_on(self, subject: SubjectSpec, own: Trial) -> bool:
-        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone.
-
-        Of what is out of the ordinary it was said that it is another matter.
-        """
+        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone."""
         (repair,) = self._found
-        if repair is None or self._source is None or (repair.but and subject.model.startswith(_SMALL)):
-            return repair is not None
+        if repair is None or self._source is None:
+            return False
         called = [Called(network=SmallNetwork(subject=subject, words="", rank=0), trial=own)]
         return _Search(self._trials, self._source, called, called).holds(repair)
 
