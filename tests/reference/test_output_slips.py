@@ -100,3 +100,11 @@ def test_what_several_nodes_read(tmp_path):
     )
     known = dict(onnx_slip_products.onnx_traffic_bytes_slips(path)["values"])
     assert known["read_twice"] == known[""] - tensor
+
+
+def test_kinds_of_operators_without_those_in_place():
+    kinds = torchscript_slips.torchscript_operator_kinds_not_in_place(NET)
+    right = torchscript.torchscript_operator_kinds(NET)
+    assert [row for row in right if row not in kinds] == [{"kind": "aten::relu_", "count": 1}]
+    plain = Given(lambda: nn.Sequential(nn.Linear(3, 4), nn.ReLU()), (1, 3))
+    assert torchscript_slips.torchscript_operator_kinds_not_in_place(plain) is None
