@@ -325,8 +325,8 @@ class _Search:
         return text
 
     def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
-        if slip is None:
-            return not wrong(trial)
+        if slip is None:  # what waits for a person is not made right
+            return not wrong(trial) and (called.right or trial.verdict.credit == 1)
         return gives(self._trials, slip, trial, called.network.subject, where_absent=not wrong(trial))
 
     def _written(self, text: str) -> AbstractContextManager[Trials]:
