@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import inputs
 from ._torchscript import operators
-from ._torchscript.walk import traced
+from ._torchscript.walk import shaped, traced
 
 if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
@@ -42,7 +42,7 @@ def torchscript_activation_bytes(
     else:
         counts = operators.is_layer if of == "layers" else operators.computes
         found = [each.outputs for each in trace.operators if counts(each) and (dropout or not _drops(each))]
-    given = inputs(subject.with_weights()[1])
+    given = inputs(shaped(subject)[1])
     extra = sum(x.numel() * x.element_size() for x in given) if model_input else 0
     return extra + sum(tensor.bytes for outputs in found for tensor in outputs)
 

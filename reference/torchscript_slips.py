@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import inputs
 from ._torchscript import operators
-from ._torchscript.walk import traced
+from ._torchscript.walk import shaped, traced
 from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
 
 if TYPE_CHECKING:
@@ -271,4 +271,4 @@ def _put_out(subject: CountedSubject, calls: Iterable[ModuleCall], *, dropout: b
 
 
 def _batch(subject: CountedSubject) -> int:
-    return int(inputs(subject.with_weights()[1])[0].shape[0])
+    return int(inputs(shaped(subject)[1])[0].shape[0])

@@ -79,13 +79,7 @@ class Entry:
         Raises:
             ImportError: (or whatever the file raises) where the file cannot be imported.
         """
-        package = f"labgrade_{self.file.parent.name}_{_short_digest(str(self.file.parent))}"
-        if package not in sys.modules:
-            module = types.ModuleType(package)
-            module.__path__ = [str(self.file.parent)]
-            sys.modules[package] = module
-        function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{self.file.stem}"), self.name)
-        return function
+        return load(self.file, self.name)
 
     def source_digest(self, read: dict[Path, list[Path]] | None = None) -> str:
         """A digest of what the function depends on: its file, and what that imports and reads of the same folder.
@@ -101,9 +95,8 @@ class Entry:
 
     def code(self) -> dict[str, str]:
         """The source of the function's file, then of those that it imports, by their places in its folder."""
-        others = sorted(self.sources() - {self.file})
-        folder = self.file.parent
-        return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in (self.file, *others)}
+        files = (self.file, *sorted(self.sources() - {self.file}))
+        return {file.relative_to(self.file.parent).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
     def imports(self, library: str, read: dict[Path, list[Path]] | None = None) -> bool:
         """Whether the function's file, or what that imports from the same folder, ever imports a library."""
@@ -127,6 +120,21 @@ class Entry:
         names = "|".join(re.escape(path.name) for path in known[folder])
         reads = (names and _reads_files(file.read_bytes(), names) for file in self.sources(known))
         return known[folder] if any(reads) else []
+
+
+def load(file: Path, name: str) -> Callable[..., object]:
+    """Import a file of a registry under a name of our own and return one of its functions.
+
+    Raises:
+        ImportError: (or whatever the file raises) where the file cannot be imported.
+    """
+    package = f"labgrade_{file.parent.name}_{_short_digest(str(file.parent))}"
+    if package not in sys.modules:
+        module = types.ModuleType(package)
+        module.__path__ = [str(file.parent)]
+        sys.modules[package] = module
+    function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
+    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +172,7 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
             for entry in found:
                 name = f"{file.stem}/{entry.name}" if kind == MODEL else entry.name
                 if name in entries:
-                    other = entries[name]
-                    message = f"the {kind} '{name}' is already defined at {other.file}:{other.line}"
+                    message = f"the {kind} '{name}' is already defined at {entries[name].file}:{entries[name].line}"
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
                     entries[name] = entry
@@ -255,8 +262,7 @@ def _parameters(
         arguments = [*zip(node.args.args, [*defaults, *node.args.defaults], strict=True), *arguments]
     for argument, default in arguments:
         schema = _schema(argument.annotation, aliases)
-        if schema is None and lenient:
-            schema = {}
+        schema = {} if schema is None and lenient else schema
         if schema is None:
             message = (
                 f"the parameter '{argument.arg}' of '{node.name}' needs a simple annotation: int, str, list[str], ..."
@@ -338,9 +344,7 @@ class _Aliases:
         return next((each for each in found if each is not None), None)
 
 
-@functools.cache  # by content: the same few files are imported by all others
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+_parsed = functools.cache(ast.parse)  # by content: the same few files are imported by all others
 
 
 @functools.cache
@@ -360,7 +364,7 @@ def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, s
 
 
 def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
-    """The file and, transitively, the files of its folder that it imports; of a private package, all files."""
+    """Return the file and all files of its folder that it imports, directly or not; all files of a package."""
     found: set[Path] = set()
     waiting = [file]
     while waiting:

@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from labgrade.core.task import CONFIG
-from labgrade.spec.registry import find_one, read
+from labgrade.spec.registry import load
 from labgrade.subjects import models, onnx_export
 from labgrade.subjects.importing import importing_quickly, without_dynamo, without_symbols
 from labgrade.truth.lent import UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from labgrade.spec.registry import Registry
 
 _NAME = "expected-values"  # as ps and top show it
 _MESSAGE_BYTES = 1 << 20
@@ -104,7 +102,7 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
     if "make" in request:
         onnx_export.make(Path(request["make"]), request["subject"])
         return {}
-    function = _function(Path(request["file"]).parent, request["name"])
+    function = _function(Path(request["file"]), request["name"])
     of = Path(request["artifact"]) if "artifact" in request else _subject(request["subject"], subjects)
     _settle(len(sys.modules))
     try:
@@ -145,17 +143,10 @@ def _settle(_: int) -> None:
 
 
 @functools.cache
-def _function(folder: Path, name: str) -> Callable[..., Any]:
-    """A quantity by its name."""
+def _function(file: Path, name: str) -> Callable[..., Any]:
+    """A quantity, by its file and name: to read which there are takes longer than most values of small networks."""
     with importing_quickly():
-        found = find_one(name, (folder,)) if not _function.cache_info().currsize else None
-        return (found or _quantities(folder).get(name)).load()
-
-
-@functools.cache
-def _quantities(folder: Path) -> Registry:
-    """The quantities of a folder. Reading it takes longer than most values of small networks."""
-    return read("quantity", (folder,))
+        return load(file, name)
 
 
 def _subject(plain: dict[str, Any], subjects: dict[str, models.Subject]) -> models.Subject | dict[str, Any]:

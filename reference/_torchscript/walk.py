@@ -78,8 +78,14 @@ def traced(subject: CountedSubject) -> ForwardTrace:
     return _last[0][1]
 
 
+def shaped(subject: CountedSubject) -> tuple[Any, Any]:
+    """The module and its input, of which shapes and sizes alone are asked for."""
+    found: tuple[Any, Any] = getattr(subject, "with_any_weights", subject.with_weights)()
+    return found
+
+
 def _traced(subject: CountedSubject) -> ForwardTrace:
-    model, given = subject.with_weights()
+    model, given = shaped(subject)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         module: Any = torch.jit.trace(model, given, check_trace=False)  # type: ignore[no-untyped-call]

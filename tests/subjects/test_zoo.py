@@ -291,3 +291,18 @@ def test_the_options_read_from_the_source_are_those_that_each_builder_takes():
         assert catalogue.options_of(name) == taken | options.ALL, name
     assert catalogue.options_of("torchvision/resnet17") is None
     assert catalogue.options_of("micro/dilated") == options.ALL
+
+
+def test_weights_that_nobody_reads_are_not_drawn_and_those_of_others_stay_their_own():
+    named = subject("torchvision/squeezenet1_1")
+    module, x = named.with_any_weights()
+    assert module is not named.with_any_weights()[0]
+    assert not named.has_weights
+    drawn, same = named.with_weights()
+    assert torch.equal(x, same)
+    assert [(name, each.shape) for name, each in module.named_parameters()] == [
+        (name, each.shape) for name, each in drawn.named_parameters()
+    ]
+    assert named.with_any_weights()[0] is drawn, "what is there is used"
+    own = subject("micro/tied")
+    assert own.with_any_weights()[0] is own.with_weights()[0], "of our own networks some draw beside their weights"

@@ -295,10 +295,9 @@ class ForkServer:
         Those of a borrowed server stay with who lends it, who knows their sizes.
         """
         held = sum(branch.bytes for branch in self._branches.values() if branch is not beside)
-        if self._lends:
-            return held <= _LENT_BYTES
-        most = _KEPT_BYTES if beside else _READY_BYTES
-        return self._ask is None and len(self._branches) <= _MOST_BRANCHES and held <= most
+        most = _LENT_BYTES if self._lends else _KEPT_BYTES if beside else _READY_BYTES
+        few = self._lends or (self._ask is None and len(self._branches) <= _MOST_BRANCHES)
+        return few and held <= most
 
     def _borrowed(self, known: _Branch | None, ready: Ready) -> _Branch:
         """A branch of somebody else's server, of whose subjects only those are known that were asked for."""
