@@ -53,6 +53,7 @@ def check(options: argparse.Namespace) -> int:
     memory = Memory(options.path, lab=options.lab, tasks=options.task or (), drawn_as=options.drawn_as, **where)
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
     report = memory.report() if not (options.json or options.html or options.read) else None
+    remembered = report is not None
     broken: list[SpecFinding] = []
     stopped, before = False, 0
     read: list[str] = []
@@ -66,7 +67,8 @@ def check(options: argparse.Namespace) -> int:
         _keep_schemas(options)
     lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
     _print(report, options, others=before + len(lines))
-    _print_labs(report, options)
+    if not remembered:  # it was said then, and to find the labs takes longer than all the rest
+        _print_labs(report, options)
     if options.read and options.json != "-":
         print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+# By these words a function finds a file beside it whose name it makes.
 _FINDS_FILES = r"\b__(?:file|path|spec)__\b|\bresources\b|\bget_data\b|\bgetfile\b|\bgetsourcefile\b"
 
 

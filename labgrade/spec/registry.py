@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.files import python_sources
 from labgrade.spec.in_full import slips
+from labgrade.spec.in_full.aliases import Aliases, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,6 @@ SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of i
 # a `comparison of columns` names several of these.
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
 COLUMN, COMPARED = "column", "comparison of columns"
-# By these words a function finds a file beside it whose name it makes.
 _TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
@@ -171,7 +170,7 @@ def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:
         return None
     source = files[0].read_text(encoding="utf-8")
     with contextlib.suppress(SyntaxError, SpecError):
-        found = _entries(files[0], source, _Aliases(files[0], source), lenient=False)
+        found = _entries(files[0], source, Aliases(files[0], source), lenient=False)
         return next((each for each in found if each.name == name), None)
     return None
 
@@ -198,15 +197,15 @@ def _functions(file: Path, *, lenient: bool = False) -> tuple[Entry, ...]:
     source = file.read_text(encoding="utf-8")
     if (key := (file, source, lenient)) in _READ:
         return _READ[key]
-    aliases = _Aliases(file, source)
+    aliases = Aliases(file, source)
     found = tuple(_entries(file, source, aliases, lenient=lenient))
     if not aliases.met:
         _READ[key] = found
     return found
 
 
-def _entries(file: Path, source: str, aliases: _Aliases, *, lenient: bool) -> Iterator[Entry]:
-    for node in _parsed(source).body:
+def _entries(file: Path, source: str, aliases: Aliases, *, lenient: bool) -> Iterator[Entry]:
+    for node in parsed(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
             try:
@@ -235,7 +234,7 @@ def _annotation(node: ast.FunctionDef, place: int) -> str:
 
 
 def _parameters(
-    file: Path, node: ast.FunctionDef, aliases: _Aliases, *, lenient: bool
+    file: Path, node: ast.FunctionDef, aliases: Aliases, *, lenient: bool
 ) -> Iterator[tuple[str, Parameter]]:
     """Yield what a spec may set: keyword-only parameters; if `lenient`, all, even without a simple annotation."""
     arguments = list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
@@ -261,7 +260,7 @@ def _parameters(
         )
 
 
-def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
+def _schema(node: ast.expr | None, aliases: Aliases) -> Schema | None:
     """The JSON Schema of an annotation, or None where it is not made of the simple types."""
     match node:
         case ast.Constant(value=None):
@@ -286,7 +285,7 @@ def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
     return None
 
 
-def _annotation_text(node: ast.expr | None, aliases: _Aliases) -> str:
+def _annotation_text(node: ast.expr | None, aliases: Aliases) -> str:
     """Return an annotation for people, with aliases of choices spelt out."""
     if isinstance(node, ast.Name) and (meant := aliases.of(node.id)) is not None:
         return _annotation_text(meant, aliases)
@@ -300,46 +299,3 @@ def _annotation_text(node: ast.expr | None, aliases: _Aliases) -> str:
 
 def _elements(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple) else [node]
-
-
-class _Aliases:
-    """Names that stand for a type at the top of a file, or of a private file that it imports them from.
-
-    That file is read when such a name is met, which most files have none of.
-    """
-
-    met = False
-
-    def __init__(self, file: Path, source: str) -> None:
-        self._folder = file.parent
-        self._assigned, self._imported = _top(source)
-
-    def of(self, name: str) -> ast.expr | None:
-        """Return what a name stands for, or None if the file does not show it."""
-        if name in self._assigned or name not in self._imported:
-            return self._assigned.get(name)
-        self.met = True
-        module, there = self._imported[name]
-        stem = self._folder / module.replace(".", "/")
-        files = (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())
-        found = (_Aliases(file, file.read_text(encoding="utf-8")).of(there) for file in files)
-        return next((each for each in found if each is not None), None)
-
-
-_parsed = functools.cache(ast.parse)  # by content: the same few files are imported by all others
-
-
-@functools.cache
-def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, str]]]:
-    """Return a file's top-level assignments, and its imports from neighbours by name."""
-    assigned: dict[str, ast.expr] = {}
-    imported: dict[str, tuple[str, str]] = {}
-    for node in _parsed(source).body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
-                assigned[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                assigned[name] = value
-            case ast.ImportFrom(level=1, module=str(module), names=names):
-                imported |= {each.asname or each.name: (module, each.name) for each in names}
-    return assigned, imported
