@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.verdict import Verdict, correct, partial
 
-from ._wording import of_all, tally
+from ._wording import all_right, of_all, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -98,7 +98,7 @@ def by_name(
     extra = [name for name in answer if name not in expected] if others == "wrong" else []
     wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit != 1]
     if not (wrong or missing or extra):
-        return correct(f"all {len(expected):,} names are right" if expected else "")
+        return correct(all_right("names", len(expected), ""))
     reasons = [(name, verdict.reason) for name, verdict in wrong]
     reason = tally("names", len(expected), wrong=reasons, missing=missing, extra=extra)
     facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}

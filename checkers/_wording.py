@@ -44,7 +44,7 @@ def clip(text: str) -> str:
 def off_by(got: Number, expected: Number) -> str:
     """A wrong number in a sentence that says how far off it is, in steps that say no more however many are tried.
 
-    What is told depends on the powers of two between which both lie (`_step`), and on nothing else: who tries many
+    What is said depends on the powers of two between which both lie (`_step`), and on nothing else: who tries many
     numbers learns between which the expected one lies. The facts, which staff see, say it exactly.
 
     >>> off_by(Number(value=Fraction(1356857600)), Number(value=Fraction(1498376192)))
@@ -83,6 +83,13 @@ def listed(names: Sequence[str]) -> str:
 def of_all_parts(count: int, total: int, what: str, one: str, many: str) -> str:
     """How many of all, with the verb that goes with it: `1 of 3 rows is`, `2 of 3 rows are`."""
     return f"{count:,} of {total:,} {what} {one if count == 1 else many}"
+
+
+def all_right(what: str, parts: int, none: str) -> str:
+    """That all `parts` are right, which are called `what` in the plural; `none` where there are none to be right."""
+    if parts == 1:
+        return f"the one {what.removesuffix('s')} is right"
+    return f"all {parts:,} {what} are right" if parts else none
 
 
 def tally(

@@ -84,7 +84,7 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
         return incorrect(f"got a tensor of {answer.dtype}, which holds no numbers")
     if answer.shape != expected.shape:
         hint = "the values agree, only the shape is wrong" if _same_in_order(answer, expected, rtol, atol) else ""
-        reason = f"got shape {_size(answer)}, expected {_size(expected)}; shapes are not broadcast"
+        reason = f"got shape {_size(answer)}, expected {_size(expected)}"
         return incorrect(reason, hint=hint or _transposed(answer, expected, rtol, atol))
     tolerance = f"atol {atol:g} + rtol {rtol:g} * abs(expected)"
     if np.array_equal(answer, expected):  # to the last bit, as of the same machine: takes a tenth of the time

@@ -101,7 +101,7 @@ def _in_common(rows: Sequence[Row], asked: Sequence[ast.Compare]) -> str:
             close = max(times) - min(times) <= Fraction(1, 100) * abs(times[0])
             if close and abs(times[0] - 1) > Fraction(1, 20):
                 factor = f"{float(times[0]):.3g}"
-                return f"in each row `{each.left.id}` is {factor} times {ast.unparse(each.comparators[0])}"
+                return f"In each row `{each.left.id}` is {factor} times `{ast.unparse(each.comparators[0])}`."
     return ""
 
 

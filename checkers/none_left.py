@@ -27,7 +27,7 @@ def none_left(
     `says`: what a student reads where nothing is.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
-    is. A finding that is labgrade's own failure is a FAULT, and one that says that nothing is there is MISSING.
+    is. A finding that is labgrade's own failure is a FAULT, and a finding that nothing is there is MISSING.
     """
     del expected  # nothing is what is expected
     if isinstance(answer, Table):

@@ -17,7 +17,7 @@ from ._abridged import realigned
 from ._compared import compared, left_out
 from ._names import NAMESPACE, bare, folded, in_namespace, is_total, without_prefix
 from ._numbered import is_numbered, numbered
-from ._wording import of_all, shown, tally
+from ._wording import all_right, of_all, shown, tally
 from .equal import equal
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
     parts = len(judged.rows) + len(missing)
     abridged = f"; the table is abridged and shows {judged.there:,} of {judged.required:,} rows" if forgiven else ""
     if not (wrong or missing or judged.extra):
-        return correct((f"all {parts:,} rows are right" if parts else "no rows are expected") + abridged)
+        return correct(all_right("rows", parts, "no rows are expected") + abridged)
     reasons = [(name, verdict.reason) for name, verdict in wrong]
     reason = tally("rows", parts, wrong=reasons, missing=missing, extra=judged.extra)
     credit = sum((verdict.credit for _, verdict in judged.rows), Fraction(0)) / (parts + len(judged.extra))
@@ -315,7 +315,8 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[
         if not rights or (_is_no_value(given) and cell is None) or (given is None and not _says_something(cell)):
             continue
         if given is not None:
-            verdicts[column] = _best([near.judged(given, right) for right in rights])
+            best = _best([near.judged(given, right) for right in rights])
+            verdicts[column] = best if cell is not None or best.credit == 1 else _superfluous(given)
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
     return verdicts
@@ -325,10 +326,14 @@ def _unasked(got: Row, row: Row, told: set[str]) -> dict[str, Verdict]:
     """The verdict on each cell that says something where there is nothing to say, in columns `told` of other rows."""
     asked = {column for column, cell in row.cells.items() if cell is not None} | row.also_right.keys()
     return {
-        column: incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
+        column: _superfluous(cell)
         for column, cell in got.cells.items()
-        if column in told - asked and _says_something(cell) and not _is_no_value(cell)
+        if cell is not None and column in told - asked and _says_something(cell) and not _is_no_value(cell)
     }
+
+
+def _superfluous(cell: Scalar) -> Verdict:
+    return incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
 
 
 def _zeros_left_open(got: Row, row: Row) -> dict[str, Verdict]:

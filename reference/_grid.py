@@ -39,6 +39,11 @@ def half_away(x: torch.Tensor, width: int, fraction: int) -> torch.Tensor:
     return _clamped(steps.sign() * (steps.abs() + 0.5).floor(), width) / 2.0**fraction
 
 
+def half_up(x: torch.Tensor, width: int, fraction: int) -> torch.Tensor:
+    """Rounded to the nearest, ties up."""
+    return _clamped((x * 2.0**fraction + 0.5).floor(), width) / 2.0**fraction
+
+
 def unclamped(x: torch.Tensor, width: int, fraction: int) -> torch.Tensor:
     """Without an end of the grid."""
     del width

@@ -65,6 +65,17 @@ def fixed_point_half_away(subject: CountedSubject, *, width: int = 8, fraction: 
     return _each(subject, _grid.half_away, width, fraction)
 
 
+def fixed_point_half_up(subject: CountedSubject, *, width: int = 8, fraction: int = 4) -> Weights:
+    """Ties rounded up.
+
+    Slip of: fixed_point_weights
+    Hint: Values half-way between two of the grid are rounded up, as floor(x + 0.5) does. They go to the even one, as
+    torch.round does.
+    Credit: 0.8
+    """
+    return _each(subject, _grid.half_up, width, fraction)
+
+
 def fixed_point_unclamped(subject: CountedSubject, *, width: int = 8, fraction: int = 4) -> Weights:
     """Values too large for the format as they are.
 

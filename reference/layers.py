@@ -25,7 +25,7 @@ def layer_shapes(subject: CountedSubject) -> list[dict[str, Any]]:
     itself. `optional` rows are containers: only their leaves must be listed. `also_named` holds what torchinfo 1.8
     (`Conv2d: 2-1`) and torchsummary 1.5 (`Conv2d-1`) call the row; named_modules() calls the root ''.
     """
-    trace = analyse(subject)
+    trace = analyse(subject, counting=False)
     names, dotted, summary = call_names(trace), all_names(trace.root), torchsummary_names(trace)
     rows, silent = [], set()
     shown = torchinfo_rows(trace)
@@ -67,7 +67,7 @@ def module_output_shapes(subject: CountedSubject, *, layers: list[str]) -> list[
     layer that is called again: those of its later calls are `optional`, and its first may say what they put out
     (`also_right`).
     """
-    trace = analyse(subject)
+    trace = analyse(subject, counting=False)
     names, wanted = call_names(trace), chosen(trace.root, layers)
     calls = [call for call in trace.calls if call.outputs and wanted(call.module)]
     later: dict[str, list[list[int]]] = {}
@@ -95,7 +95,7 @@ def activation_bytes(
     itself, too. With `in_place: false`, modules that write into their input are left out. The input is not counted.
     """
     total = 0
-    for call in analyse(subject).calls:
+    for call in analyse(subject, counting=False).calls:
         if call.sealed and modules != "top_level":
             message = (
                 f"TorchScript runs '{call.name}' ({call.type}), so that nothing is seen of what layers in it put out"

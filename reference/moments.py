@@ -55,6 +55,19 @@ def weight_moments_second(subject: CountedSubject, *, layers: list[str]) -> list
     return _moments(subject, layers, lambda weight: weight.square().mean())
 
 
+def weight_moments_of_rows(subject: CountedSubject, *, layers: list[str]) -> list[Row]:
+    """The mean of the variances of a weight's rows in place of its variance.
+
+    Slip of: weight_moments
+    Hint: The variance is taken of each row of a weight, and these are averaged. Take it of all its numbers at once:
+    weight.var().
+    Credit: 0.5
+    """
+    return _moments(
+        subject, layers, lambda weight: (weight.flatten(1).var(1) if weight[0].numel() > 1 else weight.var()).mean()
+    )
+
+
 def activation_quantiles(subject: CountedSubject, *, layers: list[str], quantile: float = 0.97) -> list[Row]:
     """A quantile of all values that each layer of some types puts out for the given input, a row a call.
 
@@ -105,6 +118,25 @@ def activation_quantiles_other_end(subject: CountedSubject, *, layers: list[str]
     Credit: 0.4
     """
     return _outputs(subject, layers, lambda values: _quantile(values, 1 - quantile))
+
+
+def activation_quantiles_of_features(
+    subject: CountedSubject, *, layers: list[str], quantile: float = 0.97
+) -> list[Row]:
+    """The mean of the quantiles of single features, each along the batch.
+
+    Slip of: activation_quantiles
+    Hint: The quantile is taken along the batch, feature by feature, and these are averaged. Take it of all values at
+    once.
+    Credit: 0.4
+    """
+    import numpy as np
+
+    found = module_outputs(subject, layers=layers)
+    return [
+        {"layer": name, "quantile": float(np.quantile(each.double().numpy(), quantile, axis=0).mean())}
+        for name, each in found.items()
+    ]
 
 
 def _moments(subject: CountedSubject, layers: list[str], variance: Callable[[torch.Tensor], torch.Tensor]) -> list[Row]:

@@ -120,7 +120,7 @@ def activation_bytes_tool_slips(
     subject: CountedSubject, *, modules: Literal["leaf"] = "leaf", in_place: bool = True
 ) -> list[dict[str, Any]]:
     """What summaries print as the forward/backward pass size, where it is something else than `activation_bytes`."""
-    trace = analyse(subject)
+    trace = analyse(subject, counting=False)
     right = activation_bytes(subject, modules=modules, in_place=in_place)
     if trace.unnamed or any(call.hidden for call in trace.calls):
         return []

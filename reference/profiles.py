@@ -78,14 +78,14 @@ def operator_memory_of_one_image(subject: CountedSubject, *, mib_as_mb: bool = F
     Hint: This is for one image. The profiler ran a batch.
     Credit: 0.5
     """
-    batch = analyse(subject).batch
+    batch = analyse(subject, counting=False).batch
     sizes = {operator: size // batch for operator, size in _memory(subject, _ALLOCATED).items()}
     return _rows(sizes, mib_as_mb=mib_as_mb)
 
 
 def _memory(subject: CountedSubject, allocated: dict[str, tuple[str, int]]) -> dict[str, int]:
     found: Counter[str] = Counter()
-    for call in analyse(subject).calls:
+    for call in analyse(subject, counting=False).calls:
         if call.type in allocated:
             operator, size = allocated[call.type]
             if seen(call).output_bytes != _FLOAT * _elements(call):

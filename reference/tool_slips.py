@@ -22,6 +22,8 @@ from ._tools.sentences import difference
 from ._tools.table import FLOPS, MACS, TOOLS, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ._counting.engine import CountedSubject
 
 Names = list[str] | None
@@ -30,6 +32,11 @@ _OF_FILE = (
     "This is the size of a file that torch.save writes of the state_dict. Buffers, names and the archive around the "
     "weights are in it: add up numel() * element_size() of the parameters."
 )
+_OF_TENSORS = (
+    "This is the size of a .safetensors file of the state_dict. Buffers and the header around the weights are in it: "
+    "add up numel() * element_size() of the parameters."
+)
+_KINDS = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16", "torch.int64": "I64"}
 _TWO, _HALF, _ONE = Fraction(2), Fraction(1, 2), Fraction(1)
 _MACS_FOR_FLOPS = (FLOPS, MACS, _ONE)
 _UNITS = {
@@ -123,7 +130,8 @@ def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:
             continue
         value = sum(piece.count for piece in made)
         if value != sum(piece.count for piece in right):
-            found.append(Found(tool=name, how="", value=value * each, differs=difference(made, right)))
+            how = f"{each} bytes" if each > 1 else ""
+            found.append(Found(tool=name, how=how, value=value * each, differs=difference(made, right)))
     return numbers(found, "parameters")
 
 
@@ -144,10 +152,32 @@ def _files(subject: CountedSubject) -> list[dict[str, Any]]:
             sizes.add(file.stat().st_size)
             file.unlink()
     share = float(Fraction(own, max(own, *sizes)))
+    written = [("torch.save", _OF_FILE, size) for size in sorted(sizes)]
+    written += [("safetensors", _OF_TENSORS, size) for size in sorted(_of_safetensors(held) - sizes)]
+    if not any(True for _ in module.buffers()):
+        bare = (("Buffers, names", "Names"), ("Buffers and the header around the weights are", "The header is"))
+        for one, other in bare:
+            written = [(tool, says.replace(one, other), size) for tool, says, size in written]
     return [
-        {"value": size, "tools": ["torch.save"], "says": _OF_FILE, "amounts": _OF_FILE, "share": share}
-        for size in sorted(sizes)
+        {"value": size, "tools": [tool], "says": says, "amounts": says, "share": share} for tool, says, size in written
     ]
+
+
+def _of_safetensors(held: Mapping[str, Any]) -> set[int]:
+    """The sizes of a .safetensors file, with the format in its header and without; none where tensors are shared."""
+    import json
+
+    if len({each.data_ptr() for each in held.values()}) < len(held):  # the library refuses them
+        return set()
+    at, header = 0, {}
+    for name, each in sorted(held.items(), key=lambda item: (-item[1].element_size(), item[0])):
+        kind = _KINDS.get(str(each.dtype))
+        if kind is None:
+            return set()
+        header[name] = {"dtype": kind, "shape": list(each.shape), "data_offsets": [at, at + each.nbytes]}
+        at += each.nbytes
+    texts = [json.dumps(some | header, separators=(",", ":")) for some in ({}, {"__metadata__": {"format": "pt"}})]
+    return {8 + -(-len(text.encode()) // 8) * 8 + at for text in texts}
 
 
 def saved_file_bytes(subject: CountedSubject) -> int:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._counting.engine import inputs
 from ._torchscript import operators
 from ._torchscript.walk import shaped, traced
-from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
+from .torchscript import (
+    torchscript_activation_bytes,
+    torchscript_macs,
+    torchscript_operator_kinds,
+    torchscript_weight_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -260,6 +265,18 @@ def torchscript_operator_kinds_of_calls(subject: CountedSubject) -> list[dict[st
     """
     kinds = Counter(node.kind() for node in traced(subject).module.graph.nodes())
     return [{"kind": kind, "count": count} for kind, count in kinds.items()]
+
+
+def torchscript_operator_kinds_not_in_place(subject: CountedSubject) -> list[dict[str, Any]] | None:
+    """The kinds without those in place, whose names end in `_`; None where there are none.
+
+    Slip of: torchscript_operator_kinds
+    Hint: Kinds whose names end in _ are left out (aten::relu_). These are operators that write in place.
+    Credit: 0.6
+    """
+    kinds = torchscript_operator_kinds(subject)
+    left = [row for row in kinds if not row["kind"].endswith("_")]
+    return left if len(left) < len(kinds) else None
 
 
 def _put_out(subject: CountedSubject, calls: Iterable[ModuleCall], *, dropout: bool, elements: bool) -> Iterator[int]:

@@ -1,8 +1,11 @@
 """How the tests are shared among workers (a file stays with one, those that take longest come first) and drawn."""
 
+import gc
+import logging
 import os
 import sys
 
+import pytest
 from helpers import warm
 from hypothesis import settings
 
@@ -22,6 +25,13 @@ def pytest_configure(config):
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once
         config.option.loadscopereorder = False  # the order below, not that of the most tests
+
+
+def pytest_sessionstart(session):
+    """Nobody looks at a test's log, and to attach to the loggers of all libraries takes a fifth of a light test."""
+    if not session.config.getoption("submission"):
+        session.config.pluginmanager.unregister(name="logging-plugin").log_file_handler.close()
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 # The files that take longest: whoever gets one of them last keeps the others waiting.
@@ -66,6 +76,19 @@ def pytest_collection_modifyitems(items):
         slow[item.path] += item.get_closest_marker("slow") is not None
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (place.get(item.path.stem, len(place)), not slow[item.path]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Look for no garbage among thousands of tests and all that they import: these stay to the end."""
+    if session.config.getoption("submission"):
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHORT = 10
 _MOST_NAMED = 3
-_CLOCK = timedelta(days=1)  # of a clock that is wrong, not of one that is a little fast
+_CLOCK = timedelta(days=1)  # by this much a clock is wrong, not only a little fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class CountedCommit:
 class History:
     """All that is known of a branch. `graph` holds the students' own commits: none that they were given.
 
-    `is_work`: whether a commit has something to grade; one that has none does not count. `arrived` is made of these:
+    `is_work`: whether a commit has something to grade; others do not count. `arrived` is made of these:
     the commits of the branch, parents before children.
     """
 
@@ -231,7 +231,7 @@ def _rewritten(history: History) -> Iterator[str]:
                 f"{before.tip[:_SHORT]}, which it was before, is in the mirror"
             )
     if history.seen and history.seen[-1].tip is None and not history.seen[-1].unread and there:
-        yield f"the branch is there no more since {stamp(history.seen[-1].ended)}; what it was is in the mirror"
+        yield f"the branch is gone since {stamp(history.seen[-1].ended)}; its commits are in the mirror"
 
 
 def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _refuted(history: History, limit: datetime, due: datetime) -> Iterator[str]:
         yield f"and {len(found) - _MOST_NAMED:,} more commits claim to be earlier than they can be"
     for name, arrival in history.arrived.items():
         if history.graph[name].claimed > history.seen[arrival.fetch].ended + _CLOCK:
-            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which was yet to come"
+            yield f"{name[:_SHORT]} claims to be of {stamp(history.graph[name].claimed)}, which lay in the future"
             return
 
 

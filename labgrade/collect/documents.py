@@ -81,7 +81,7 @@ def download(link: str, rules: Rules) -> bytes:
         if not moved:
             return text
         link = urljoin(link, moved)
-    message = f"it is sent on more than {_MOST_REDIRECTS} times"
+    message = f"it redirects more than {_MOST_REDIRECTS} times"
     raise NoDocumentError(message)
 
 
@@ -108,13 +108,13 @@ def _place(link: str, rules: Rules, first: str | None) -> SplitResult:
         message = f"'{host}' is none of the hosts that lab.yaml allows: {', '.join(rules.hosts)}"
         raise NoDocumentError(message)
     if first not in (None, host) and host not in rules.hosts:
-        message = f"it is sent on to another host, '{host}'; lab.yaml can allow it: collect.hosts"
+        message = f"it redirects to another host, '{host}'; lab.yaml can allow it: collect.hosts"
         raise NoDocumentError(message)
     return place
 
 
 def _get(place: SplitResult, rules: Rules, until: float) -> tuple[str, bytes]:
-    """Return the text, or where the server redirects. The address that was checked is the one that is asked."""
+    """Return the text, or where the server redirects. It connects to the address that was checked."""
     host = place.hostname or ""
     port = place.port or (443 if place.scheme == "https" else 80)
     plain = _connected(_addresses(host, port, rules), port, until)

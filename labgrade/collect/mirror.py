@@ -156,7 +156,7 @@ class Mirror:
         return {*answer.branches.values(), *answer.tags.values()} - self.got
 
     def tell(self, pushes: Iterable[Push], members: Iterable[str]) -> None:
-        """Note what the server's API told."""
+        """Note the answer of the server's API."""
         rows = [[each.at.isoformat(), each.branch, each.before, each.after] for each in pushes]
         self.note({"pushes": rows, "members": list(members)})
 

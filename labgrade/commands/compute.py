@@ -30,7 +30,7 @@ _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
 _COMPUTED_OF = {
     "subject": "a model, such as torchvision/resnet18",
-    "artifact": "a file, such as torchvision/resnet18.onnx, or one that --file names",
+    "artifact": "a file, such as torchvision/resnet18.onnx, or what --file names",
     "config": "a config, such as --config layers=12 heads=8",
 }
 

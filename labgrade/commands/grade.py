@@ -206,7 +206,7 @@ def _print_outcome(came: list[Finished], wanted: Plans, report: Report, page: Pa
     _print_changes([change for each in came for change in each.changes], page)
     _print_held(came[-1].held, results, page)
     if wanted.gone:
-        message = f"{listed_names(list(wanted.gone))}: where they were taken from, they are no more"
+        message = f"{listed_names(list(wanted.gone))}: their source no longer exists"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
     broken = [finding for each in came for finding in each.broken]
     if broken:

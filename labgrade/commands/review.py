@@ -55,7 +55,7 @@ def decider(options: argparse.Namespace) -> str:
     try:
         said = str(options.by or os.environ.get("LABGRADE_BY", "") or getpass.getuser())
     except (OSError, KeyError):
-        message = "nobody knows who you are; say --by NAME"
+        message = "it is not known who you are; say --by NAME"
         raise UsageError(message) from None
     try:
         return marker(said, options.roster)

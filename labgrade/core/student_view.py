@@ -1,6 +1,6 @@
 """What of a report a student may see: no hidden checks, no facts, none of the notes that are for staff.
 
-What hidden checks are worth is told where a task says it (`TaskReport.not_shown`); what they earned is told once it is
+What hidden checks are worth is shown if a task says so (`TaskReport.not_shown`); what they earned is shown once it is
 released, as one sum a lab, so that all points are those of the gradebook.
 """
 
@@ -27,7 +27,7 @@ STAFF = "a person"  # how a student's report calls the person who decided
 def for_student(report: Report, *, released: bool = False) -> Report:
     """The report without what only staff may see: hidden checks, and the facts of each verdict.
 
-    Nor does it say what of a class was left out, which names others. `released`: what hidden checks earned is told.
+    Nor does it say what of a class was left out, which names others. `released`: what hidden checks earned is shown.
     """
     notes = tuple(note for note in report.notes if not note.startswith(points.FOR_STAFF))
     views = tuple(_submission(submission, released=released) for submission in report.submissions)
@@ -65,7 +65,7 @@ def _submission(submission: SubmissionReport, *, released: bool) -> SubmissionRe
 
 
 def _not_shown(submission: SubmissionReport, *, released: bool) -> Iterator[NotShown]:
-    """What stands for the checks that are left out, lab by lab, where students are told what these are worth."""
+    """Return what stands for the checks that are left out, by lab, if students see their worth."""
     for lab in dict.fromkeys(task.lab for task in submission.tasks):
         tasks = [task for task in submission.tasks if task.lab == lab and task.not_shown is not None]
         worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))

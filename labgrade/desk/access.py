@@ -184,7 +184,7 @@ async def sent(request: Request, key: str) -> Mapping[str, list[str]]:
             raise RefusedFormError(message, 413)
     found = _parsed(body)
     if not _equal_secrets(found.get("key", [""])[0], key):
-        message = "This page is of a desk that was closed since, or of none: open it by its new link"
+        message = "This page belongs to a desk that was closed: open the new link"
         raise RefusedFormError(message, 403)
     return _as_known(found, request.url.path)
 

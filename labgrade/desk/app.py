@@ -207,5 +207,5 @@ def _refuse_contradiction(question: QuestionId, who: str, marks: list[FormMarks]
     if (who and not named) or any(
         (named and each.question != question) or who not in ("", each.who[0]) for each in marks
     ):
-        message = "This form is of one answer and about another"
+        message = "This form names one answer and its address another"
         raise access.RefusedFormError(message)

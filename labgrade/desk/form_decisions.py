@@ -58,7 +58,7 @@ class FormMarks:
         found = parse_fields(text, {"who": tuple, "seen": tuple, "points": tuple, "question": tuple, "comment": str})
         who, seen, given_points, question = (tuple(found[name]) for name in ("who", "seen", "points", "question"))
         if len(question) != len(fields(QuestionId)):
-            message = "This row is of no question"
+            message = "This row names no question"
             raise RefusedFormError(message)
         return cls(question=QuestionId(*question), who=who, seen=seen, points=given_points, comment=found["comment"])
 
@@ -148,7 +148,7 @@ class Decider:
         found = [now.in_force(place) for place in comments(question, now).get(old, ())]
         rulings = [each for each in found if each is not None]
         if not rulings or sorted(each.number for each in rulings) != sorted(numbers):
-            message = "the comment stands elsewhere by now; nothing was changed"
+            message = "the comment has changed; nothing was changed here"
             raise OutdatedError(message)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         made = [replace(each, reason=new.strip(), by=self.by, at=at, number=0) for each in rulings]
@@ -162,7 +162,7 @@ class Decider:
             each = now.checks.get(place)
             last = now.decisions.last(place)
             if each is None:
-                message = f"{shown} waits no longer for a mark here, after it was graded again; nothing was saved"
+                message = f"{shown} no longer waits for a mark here, since it was graded again; nothing was saved"
                 raise OutdatedError(message)
             if version(each, last) != seen:
                 raise OutdatedError(
@@ -203,7 +203,7 @@ class Decider:
         """
         rows = self.last(self._live.snapshot())
         if not rows or tuple(row.number for row in rows) != tuple(numbers):
-            message = "your last mark is another one by now; nothing was taken back"
+            message = "your last mark has changed; nothing was taken back"
             raise OutdatedError(message)
         decisions.take_back(self._live.folder, rows, by=self.by, reason=TAKEN_BACK)
         return rows
@@ -225,7 +225,7 @@ def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
         NoPointsError: nothing was typed, or something that is no number of points.
     """
     if len(typed) != len(each.rubric):
-        message = "the rubric has other lines by now; nothing was saved"
+        message = "the rubric has changed; nothing was saved"
         raise OutdatedError(message)
     if not any(text.strip() for text in typed):
         message = "nothing is given yet: press a number for a line, f for all points, 0 for none"

@@ -258,7 +258,7 @@ class Pages:
         return TOP
 
     def called(self, place: Place) -> str:
-        """Return staff's name for whoever handed in an answer."""
+        """Return staff's name for the student behind an answer."""
         return self._live.snapshot().names.of(place.submission)
 
     def _passages(self, each: ToDecide, now: Snapshot, *, typed: bool = False) -> Sequence[ShownPassage]:

@@ -29,7 +29,7 @@ _QUOTES = "\"'*_`\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N
 _BEFORE, _BEHIND = f"([{{,;:!?#|{_QUOTES}", f")]}}.,;:!?|{_QUOTES}"
 _ROW, _RUN = 3, 5  # numbers in a row of a table, and in a row within a sentence
 
-_AROUND, _WORDS = 2, 24  # lines shown before and behind the one that was read, and words from which on no more are
+_AROUND, _WORDS = 2, 24  # lines shown on each side of the line that was read, and the words after which no more are
 _LITTLE = 4  # fewer lines are not folded up
 _LONG = 10  # lines of a table, code or numbers
 
@@ -138,7 +138,7 @@ def _bare(word: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Some lines of an answer. `line`: the one that was read, from 1, or 0; `fold`: its title if folded."""
+    """Some lines of an answer. `line`: which of them was read, from 1, or 0; `fold`: its title if folded."""
 
     lines: tuple[str, ...]
     line: int = 0

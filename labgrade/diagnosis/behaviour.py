@@ -321,6 +321,9 @@ def contradicted(own: Trial, called: Sequence[Called], known: Sequence[Alternati
     """
     usual = [each for each in called if not each.network.rare and each.trial.value is not None]
     sources = [each.source for each in known if isinstance(each.source, QuantityCall)]
+    right = [each.trial for each in called if each.right and not each.convention and each.trial.value is not None]
+    if sources and not any(all(_may_follow(trial, source) for trial in right) for source in sources):
+        return True  # where each of these would be wrong it is right
     if sum(not each.right for each in usual) < ENOUGH_WRONG:
         return False
     return not any(_may_make(own, usual, source) for source in sources)

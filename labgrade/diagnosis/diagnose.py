@@ -141,6 +141,11 @@ class Diagnoser:
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and bool(behaviour.called) and all(each.right for each in behaviour.called)
 
+    def called_nowhere(self, item: Item) -> bool:
+        """Whether a function fails on all small networks, so that nothing tells slips apart that give one value."""
+        behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
+        return behaviour is not None and not behaviour.called
+
     def unseen(self, item: Item, base: Base, names: Sequence[str]) -> list[str]:
         """The slips of these that may be a function's own though it is right on all small networks.
 
@@ -169,7 +174,7 @@ class Diagnoser:
         trials = Trials(self._grader, self._task, check, self._submission)
         behaviour = self._behaviour(trials, found.smallest[1].value if found.smallest is not None else None)
         if behaviour is None or behaviour.holds is None or _rounded(behaviour.called):
-            says = self._repairs[_asked(check)].of_all() if _asked(check) in self._repairs else ""
+            says = self._repair_of(found, check)
             return replace(verdict, hint=says) if says else verdict
         if found.smallest is not None:
             subject, trial = found.smallest
@@ -177,6 +182,14 @@ class Diagnoser:
                 return verdict
         holds = replace(_holding(behaviour, behaviour.holds, behaviour.holds.slips), on=noun(trials))
         return replace(verdict, diagnosis=self._in_words_of(check, holds))
+
+    def _repair_of(self, found: SearchVerdict, check: Check) -> str:
+        """The change that makes the function right on the smallest network, too, where one is known."""
+        repairs = self._repairs.get(_asked(check))
+        try:
+            return "" if repairs is None else repairs.says(*found.smallest) if found.smallest else repairs.of_all()
+        except FaultError:
+            return ""
 
     def _behaviour(self, trials: Trials, here: Value | None = None) -> Behaviour | None:
         """What was found out about the function; None where there is nothing to find out, or it can't be.

@@ -27,6 +27,9 @@ def with_number(
     if found.causes == (CONSTANT,):  # somebody wrote the number down
         told = number(tool())
         return replace(told, lines=seen.lines, diagnosis=found) if told.hint else seen
+    if not found.causes and not seen.hint:  # the number is a tool's, whatever called it
+        told = tool()
+        return replace(seen, hint=told.hint, facts=told.facts) if told.facts.get("explained") else seen
     of_tools = {each.says for each in check.misconceptions if each.by_share}
     if not of_tools & {*found.says}:
         return seen

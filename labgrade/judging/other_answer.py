@@ -44,14 +44,14 @@ _UNITS = re.compile(r"\d\s?(?:(?P<seconds>[mun\u00b5\u03bc]?s|min|h)|(?P<bytes>[
 
 
 def own_contradiction(source: AnswerValue, expected: Scalar, answer: Value) -> str:
-    """Say what the student's other answer has: `your own 'runs' says 16, where loss is lowest on average`."""
+    """Say what the student's other answer has: `Your own 'runs' says 16, where loss is lowest on average.`."""
     of = source.of or "the number"
     taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
     shown = f"{source.by} {expected}" if source.by else str(expected)
     unit = _UNITS.search(expected.text) if isinstance(expected, Number) else None
     bare = isinstance(answer, Number) and answer.text.replace(".", "", 1).isdecimal()
     read = f"; yours has no unit and is read as {unit.lastgroup}" if unit and bare else ""
-    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}{read}"
+    return f"Your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}{read}."
 
 
 def is_missing(name: str, items: Iterable[Item], judged: Callable[[Item], Judged]) -> bool:

@@ -116,7 +116,7 @@ def _with_tool_hint(verdict: Verdict, given: Mapping[str, Any], check: Check) ->
     known = [] if recognised else [each.credit for each in check.misconceptions if each.by_share]
     share = Fraction(round(10 * given["share"]), 10)
     made = partial(max(verdict.credit, max(known, default=Fraction(0)) * share), verdict.reason)
-    facts = dict(verdict.facts) if check.hidden else {**verdict.facts, "explained": given["amounts"]}
+    facts = {**verdict.facts, "explained": given["amounts"]}
     if FEW_DIGITS in facts:
         facts[OF_TOOL] = given["says"]
     hint = given["amounts" if check.reveal or check.hidden else "says"]

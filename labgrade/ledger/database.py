@@ -200,7 +200,7 @@ class Ledger:
         return LedgerError(message)
 
     def _make(self, folder: Path, *, write: bool) -> None:
-        """Create a complete database beside the folder's, and refuse to replace one that was lost."""
+        """Create a complete database beside the folder's, and refuse to replace a lost one."""
         if self.path.with_name(tables.KEPT).is_file() and not self.path.is_file():  # in this order: others make both
             self._refuse_lost("gone")
         if not write:

@@ -78,10 +78,17 @@ def _imported(path: Path) -> Iterator[Path]:
     for module, names, plain in _FROM_OR_IMPORT.findall(path.read_bytes()):
         places = [module, *(module + b"." + name for name in _NAMES.findall(names))] if module else plain.split(b",")
         for place in places:
-            first, *rest = place.decode().split(" as ")[0].strip().split(".")
-            if first == _NAME and rest:
-                found = _HOME.joinpath(*rest)
-                yield from (each for each in (found.with_suffix(".py"), found / "__init__.py") if each.is_file())
+            yield from _files_of(place)
+
+
+@cache
+def _files_of(place: bytes) -> tuple[Path, ...]:
+    """The files of what is imported, if it is labgrade's."""
+    first, *rest = place.decode().split(" as ")[0].strip().split(".")
+    if first != _NAME or not rest:
+        return ()
+    found = _HOME.joinpath(*rest)
+    return tuple(each for each in (found.with_suffix(".py"), found / "__init__.py") if each.is_file())
 
 
 def spec_of_item(task: Task, item: Item) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def filled_in(item: Item, judged: MarkedVerdict) -> Graded:
 class Recorded:
     """A check with a row in the ledger. `ran`: judged now; `remembered`: judged in an earlier run.
 
-    `graded` is all of it; other processes are not told that.
+    `graded` is all of it, and is not sent to other processes.
     """
 
     who: str

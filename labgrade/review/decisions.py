@@ -88,7 +88,7 @@ class Decisions:
         return tuple(self._histories.get(place, ()))
 
     def in_force(self, place: Place) -> Ruling | None:
-        """Return the decision in force: the last one that was not taken back."""
+        """Return the decision in force: the last that was not taken back."""
         return _in_force(self._histories.get(place, ()))
 
     def with_rows(self, rulings: Iterable[Ruling]) -> Decisions:

@@ -75,7 +75,7 @@ def unknown_name_warning(roster: Roster, name: str) -> str:
     if not roster.students or Owners(roster).of(name):
         return ""
     known = [word for each in roster.students for word in (each.id, each.group, each.name) if word]
-    return f"warning: '{name}' is nobody of the roster{did_you_mean(name, known)}"
+    return f"warning: '{name}' is not in the roster{did_you_mean(name, known)}"
 
 
 def _roster_name(student: Student) -> set[str]:
@@ -214,11 +214,9 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     absent = [student.id for student in roster.students if student.id not in there]
     notes = []
     if wrong := [student.id for student in roster.students if _is_in_future(student)]:
-        notes.append(f"'handed_in' of these in the roster is yet to come, and not believed: {listed_names(wrong)}")
+        notes.append(f"'handed_in' of these lies in the future and is ignored: {listed_names(wrong)}")
     if strangers:
-        notes.append(
-            f"the roster does not say whose these are; name them under 'submission': {listed_names(strangers)}"
-        )
+        notes.append(f"the roster names no owner of these; add them under 'submission': {listed_names(strangers)}")
     if absent:
         notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {listed_names(absent)}")
     return notes

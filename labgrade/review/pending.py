@@ -150,7 +150,7 @@ def _marks(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
 def _outdated_overrides(whole: Whole, names: Pseudonyms) -> Iterator[OpenItem]:
     differ = [_differs(whole, names, submission, task, check) for submission, task, check in _checks(whole)]
     yield OpenItem(
-        what="overridden, and labgrade itself has another opinion since",
+        what="overridden, and labgrade's own verdict has changed since",
         count=sum(map(bool, differ)),
         where=tuple(filter(None, differ)),
         remedy="look at it again: labgrade override, or --undo",

@@ -26,7 +26,7 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
     """Return the task as students may read it, or None if nothing of it is public.
 
     Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
-    counted anew. What remains is a spec that validates. `told`: it says what hidden checks are worth.
+    counted anew. What remains is a spec that validates. `told`: include what hidden checks are worth.
     """
     checks = [language.for_students(copy.deepcopy(check)) for check in data["checks"] if not check.get("hidden")]
     if not checks:
@@ -53,7 +53,7 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
     """Return what only hidden checks say: ids, models, files, quantities, hints.
 
-    What stands in other texts by chance is left out, or nobody would believe what is told: one plain word, or a short
+    What stands in other texts by chance is left out, to avoid false alarms: one plain word, or a short
     text. Names with a digit, a dash or an underscore, models and sentences are no chance.
     """
     specs = list(specs)

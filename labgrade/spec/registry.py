@@ -10,14 +10,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-import importlib
 import re
-import sys
-import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import Mark, SpecError, SpecFinding
+from labgrade.files import python_sources
 from labgrade.spec.in_full import slips
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of i
 _BOUNDS = frozenset({"minimum", "exclusiveMinimum", "maximum", "minItems", "maxItems", "uniqueItems", "format"})
 COLUMN, COMPARED = "column", "comparison of columns"
 # By these words a function finds a file beside it whose name it makes.
-_FINDS_FILES = r"\b__(?:file|path|spec)__\b|\bresources\b|\bget_data\b|\bgetfile\b|\bgetsourcefile\b"
 _TYPING = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n|\n)+", re.MULTILINE)  # what no run imports
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
@@ -79,7 +76,7 @@ class Entry:
         Raises:
             ImportError: (or whatever the file raises) where the file cannot be imported.
         """
-        return load(self.file, self.name)
+        return python_sources.load(self.file, self.name)
 
     def source_digest(self, read: dict[Path, list[Path]] | None = None) -> str:
         """A digest of what the function depends on: its file, and what that imports and reads of the same folder.
@@ -95,9 +92,8 @@ class Entry:
 
     def code(self) -> dict[str, str]:
         """The source of the function's file, then of those that it imports, by their places in its folder."""
-        others = sorted(self.sources() - {self.file})
-        folder = self.file.parent
-        return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in (self.file, *others)}
+        files = (self.file, *sorted(self.sources() - {self.file}))
+        return {file.relative_to(self.file.parent).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
     def imports(self, library: str, read: dict[Path, list[Path]] | None = None) -> bool:
         """Whether the function's file, or what that imports from the same folder, ever imports a library."""
@@ -110,32 +106,17 @@ class Entry:
 
         `read` remembers what was read of each file, for those who ask of many functions.
         """
-        return _sources(self.file, {} if read is None else read)
+        return python_sources.sources(self.file, {} if read is None else read)
 
     def data(self, read: dict[Path, list[Path]] | None = None) -> list[Path]:
         """The files of its folder that are no Python, where the function may read one; `read`: as for `sources`."""
         known = {} if read is None else read
         folder = self.file.parent
         if folder not in known:
-            known[folder] = sorted(_data_below(folder))
+            known[folder] = sorted(python_sources.data_below(folder))
         names = "|".join(re.escape(path.name) for path in known[folder])
-        reads = (names and _reads_files(file.read_bytes(), names) for file in self.sources(known))
+        reads = (names and python_sources.reads_files(file.read_bytes(), names) for file in self.sources(known))
         return known[folder] if any(reads) else []
-
-
-def load(file: Path, name: str) -> Callable[..., object]:
-    """Import a file of a registry under a name of our own and return one of its functions.
-
-    Raises:
-        ImportError: (or whatever the file raises) where the file cannot be imported.
-    """
-    package = f"labgrade_{file.parent.name}_{_short_digest(str(file.parent))}"
-    if package not in sys.modules:
-        module = types.ModuleType(package)
-        module.__path__ = [str(file.parent)]
-        sys.modules[package] = module
-    function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
-    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +154,7 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
             for entry in found:
                 name = f"{file.stem}/{entry.name}" if kind == MODEL else entry.name
                 if name in entries:
-                    other = entries[name]
-                    message = f"the {kind} '{name}' is already defined at {other.file}:{other.line}"
+                    message = f"the {kind} '{name}' is already defined at {entries[name].file}:{entries[name].line}"
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
                     entries[name] = entry
@@ -189,8 +169,10 @@ def find_one(name: str, folders: tuple[Path, ...]) -> Entry | None:
     files = [file for folder in folders for file in folder.glob("[!_]*.py") if here.search(_text(file))]
     if len(files) != 1:
         return None
+    source = files[0].read_text(encoding="utf-8")
     with contextlib.suppress(SyntaxError, SpecError):
-        return next((each for each in _functions(files[0]) if each.name == name), None)
+        found = _entries(files[0], source, _Aliases(files[0], source), lenient=False)
+        return next((each for each in found if each.name == name), None)
     return None
 
 
@@ -208,9 +190,22 @@ def _unfit_for_models(file: Path, found: list[Entry]) -> Iterator[SpecFinding]:
         yield SpecFinding(mark, message)
 
 
-def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
+_READ: dict[tuple[Path, str, bool], tuple[Entry, ...]] = {}
+
+
+def _functions(file: Path, *, lenient: bool = False) -> tuple[Entry, ...]:
+    """The public functions of a file. They are read once, by its content, if that is all that they follow from."""
     source = file.read_text(encoding="utf-8")
+    if (key := (file, source, lenient)) in _READ:
+        return _READ[key]
     aliases = _Aliases(file, source)
+    found = tuple(_entries(file, source, aliases, lenient=lenient))
+    if not aliases.met:
+        _READ[key] = found
+    return found
+
+
+def _entries(file: Path, source: str, aliases: _Aliases, *, lenient: bool) -> Iterator[Entry]:
     for node in _parsed(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
@@ -249,8 +244,7 @@ def _parameters(
         arguments = [*zip(node.args.args, [*defaults, *node.args.defaults], strict=True), *arguments]
     for argument, default in arguments:
         schema = _schema(argument.annotation, aliases)
-        if schema is None and lenient:
-            schema = {}
+        schema = {} if schema is None and lenient else schema
         if schema is None:
             message = (
                 f"the parameter '{argument.arg}' of '{node.name}' needs a simple annotation: int, str, list[str], ..."
@@ -314,6 +308,8 @@ class _Aliases:
     That file is read when such a name is met, which most files have none of.
     """
 
+    met = False
+
     def __init__(self, file: Path, source: str) -> None:
         self._folder = file.parent
         self._assigned, self._imported = _top(source)
@@ -322,6 +318,7 @@ class _Aliases:
         """Return what a name stands for, or None if the file does not show it."""
         if name in self._assigned or name not in self._imported:
             return self._assigned.get(name)
+        self.met = True
         module, there = self._imported[name]
         stem = self._folder / module.replace(".", "/")
         files = (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())
@@ -329,9 +326,7 @@ class _Aliases:
         return next((each for each in found if each is not None), None)
 
 
-@functools.cache  # by content: the same few files are imported by all others
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+_parsed = functools.cache(ast.parse)  # by content: the same few files are imported by all others
 
 
 @functools.cache
@@ -348,67 +343,3 @@ def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, s
             case ast.ImportFrom(level=1, module=str(module), names=names):
                 imported |= {each.asname or each.name: (module, each.name) for each in names}
     return assigned, imported
-
-
-def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
-    """The file and, transitively, the files of its folder that it imports; of a private package, all files."""
-    found: set[Path] = set()
-    waiting = [file]
-    while waiting:
-        path = waiting.pop()
-        if path in found or not path.is_file():
-            continue
-        found.add(path)
-        if path not in read:
-            packages = (folder for folder in path.parents if file.parent in folder.parents)
-            # Of each package around it the first file runs first.
-            read[path] = [*_imported(path), *(package / "__init__.py" for package in packages)]
-        waiting.extend(read[path])
-    return found
-
-
-def _data_below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        own = path.relative_to(folder).parts
-        if path.suffix not in (".py", ".pyc") and not any(part.startswith(".") for part in own) and path.is_file():
-            yield path
-
-
-def _imported(path: Path) -> Iterator[Path]:
-    for level, name in _relative_imports(path.read_bytes()):
-        stem = path.parents[level - 1] / name.replace(".", "/")
-        yield stem.with_suffix(".py")
-        if stem.is_dir():
-            yield from stem.glob("**/*.py")
-
-
-_RELATIVE = re.compile(
-    r"from(?<=\bfrom)[\s\\]*(?P<level>\.+)[\s\\]*(?P<module>[\w.]*)[\s\\]*\bimport\b"
-    r"(?P<names>[\s\\]*\((?:[^)#]|#[^\n]*)*\)|(?:\\\r?\n|[^\n;])*)"
-)
-
-
-@functools.cache  # by content: a file is asked about for each function that depends on it
-def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
-    """Return the relative imports of a source: how many folders up, and the module.
-
-    By pattern, as parsing all files takes half a second a command. What only looks like an import is one, too: a file
-    more in a digest does no harm.
-    """
-    found: list[tuple[int, str]] = []
-    for match in _RELATIVE.finditer(source.decode("utf-8", "replace")):
-        names = [match["module"]] if match["module"] else re.findall(r"\w+", match["names"])
-        found += ((len(match["level"]), name) for name in names)
-    return tuple(found)
-
-
-@functools.cache  # by content, as above
-def _reads_files(source: bytes, names: str) -> bool:
-    """Whether a file looks for files beside it, or says one of the names, which are a pattern."""
-    return re.search(f"{_FINDS_FILES}|{names}", source.decode("utf-8", "replace")) is not None
-
-
-def _short_digest(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

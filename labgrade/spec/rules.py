@@ -102,7 +102,7 @@ class _Finder:
                 self._find(("checks", index, "points"), message)
             said = [line.get("for") for line in rubric]
             for at in (at for at, what in enumerate(said) if what in said[:at]):
-                message = f"'{said[at]}' is line {said.index(said[at]) + 1} already, and marks are told apart by it"
+                message = f"'{said[at]}' is line {said.index(said[at]) + 1} already, and marks are known by their line"
                 self._find(("checks", index, "by_hand", at, "for"), f"{message}: say it in other words")
 
     def _unearnable(self, check: dict[str, Any], path: Path) -> list[Path]:

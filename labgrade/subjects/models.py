@@ -75,7 +75,7 @@ def import_torchvision() -> types.ModuleType:
     for schema in _OPERATORS:
         if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
             _fragment().define(schema)  # type: ignore[no-untyped-call]
-    # Of networks of ours, in which a student can change nothing; it would stand in what their function printed.
+    # Of labgrade's own networks, in which a student can change nothing; it would stand in what their function printed.
     warnings.filterwarnings("ignore", message="Using padding='same' with even kernel lengths")
     with without_dynamo(), importing_quickly():
         return importlib.import_module("torchvision")
@@ -306,7 +306,7 @@ def _draw_input(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dt
 def _keep_signal(module: torch.nn.Module) -> None:
     """Draw the weights of convolutions with variance 2 / fan_in: behind a ReLU as much comes out as goes in.
 
-    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10. One that says `own_weights` keeps what the
+    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10. A module with `own_weights` keeps what the
     network's own code gave it.
     """
     from torch import nn

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade.subjects import linear, networks, onnx_nested, onnx_small, small_graph, tilings
+from labgrade.subjects import linear, networks, onnx_nested, onnx_small, tilings
 from labgrade.subjects import models as zoo
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sources(model: str) -> tuple[str, ...]:
     """Return labgrade's source files that decide what the zoo's file `model` holds."""
     if model.startswith(linear.FOLDER):
         return (linear.__file__, tilings.__file__)
-    small = (onnx_small.__file__, onnx_nested.__file__, small_graph.__file__)
+    small = (onnx_small.__file__, onnx_nested.__file__)
     return small if model.startswith("micro/") else (*map(str, zoo.SOURCES), __file__)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.subjects import onnx_nested
-from labgrade.subjects.small_graph import SmallGraph
+from labgrade.subjects.onnx_nested import SmallGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -31,6 +31,7 @@ WRONG = (
     "wrong: the bias added twice",
     "wrong: a ReLU left out",
     "wrong: a constant output",
+    "wrong: outputs in another order",
     "wrong: a product over 64",
     "wrong: tiles of 65",
 )
@@ -59,6 +60,7 @@ class _Tiling:
 
     def model(self) -> onnx.ModelProto:
         """The transformed model."""
+        import numpy as np
         from onnx import helper
 
         for node in self._source.graph.node:
@@ -74,18 +76,19 @@ class _Tiling:
         source = self._source.graph
         graph = helper.make_graph(self._nodes, "tiled", source.input, source.output, [*kept, *self._weights])
         if self._mistake == "a constant output":
-            self._end_in_a_constant(graph)
+            self._end_in(graph, "Identity", np.zeros([dim.dim_value for dim in _shape(graph)], np.float32))
+        if self._mistake == "outputs in another order":  # the sum of them stays as it is
+            self._end_in(graph, "Gather", np.roll(np.arange(_shape(graph)[-1].dim_value), 1), "unused", axis=-1)
         return helper.make_model(graph, opset_imports=self._source.opset_import, ir_version=8)
 
-    def _end_in_a_constant(self, graph: onnx.GraphProto) -> None:
-        import numpy as np
-        from onnx import helper, numpy_helper
+    def _end_in(self, graph: onnx.GraphProto, op: str, values: Array, *before: str, **attributes: Any) -> None:
+        """Have the output come of values, and not of the last node, whose output is called `unused`."""
+        from onnx import numpy_helper
 
         (output,) = graph.output
         next(node for node in graph.node if output.name in node.output).output[0] = "unused"
-        shape = [dim.dim_value for dim in output.type.tensor_type.shape.dim]
-        graph.initializer.append(numpy_helper.from_array(np.zeros(shape, np.float32), "constant"))
-        graph.node.append(helper.make_node("Identity", ["constant"], [output.name], name="constant_output"))
+        graph.initializer.append(numpy_helper.from_array(values, "constant"))
+        graph.node.append(_node(op, [*before, "constant"], [output.name], "last", **attributes))
 
     def _layer(self, node: onnx.NodeProto) -> None:
         weight = self._arrays[node.input[1]].T
@@ -169,6 +172,10 @@ class _Tiling:
         name = f"w{len(self._weights)}"
         self._weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
+
+
+def _shape(graph: onnx.GraphProto) -> Any:
+    return graph.output[0].type.tensor_type.shape.dim
 
 
 def _node(op: str, inputs: list[str], outputs: list[str], name: str, **attributes: Any) -> onnx.NodeProto:

@@ -178,7 +178,7 @@ def _best_evidence(told: Iterable[tuple[datetime | None, str]], latest: datetime
         if at is None or at < _OLDEST:
             continue
         if at > latest:
-            remarks.append(f"{by} says {at.isoformat()}, which is yet to come: not believed")
+            remarks.append(f"{by} says {at.isoformat()}, which lies in the future and is ignored")
             continue
         return Moment(at=at, by=by, remarks=tuple(remarks))
     return Moment(remarks=tuple(remarks))

@@ -87,7 +87,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
-    """Return the student that a path belongs to and the path within the hand-in; None if it is nobody's.
+    """Return the student that a path belongs to and the path within the hand-in; None if it belongs to no student.
 
     A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner reads it.
     Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the same without a folder. Canvas:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from labgrade.core.task import CONFIG
-from labgrade.spec.registry import load
+from labgrade.files.python_sources import load
 from labgrade.subjects import models, onnx_export
 from labgrade.subjects.importing import importing_quickly, without_dynamo, without_symbols
 from labgrade.truth.lent import UP

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 from .recorder import FOR_WANT_OF_VALUES, AnotherWayError, Recorder, Way
-from .trace import Trace
+from .trace import Trace, UncountableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,16 +30,20 @@ class CountedSubject(Protocol):
         """The module with values, and its input."""
 
 
-def analyse(subject: CountedSubject, *, batch: int | None = None) -> Trace:
+def analyse(subject: CountedSubject, *, batch: int | None = None, counting: bool = True) -> Trace:
     """What one forward pass of the subject's module on its input does. `batch` replaces the input's first dimension.
 
+    Whoever asks for shapes alone says so with `counting=False`: then the products need not be known.
     A task asks for a dozen quantities of its subject: its trace is kept as long as the subject, and not to be changed.
 
     Raises:
         ValueError: where the module cannot take an input of that shape.
-        NotImplementedError: for a function that multiplies in a way that there is no formula for.
+        UncountableError: for a function that multiplies in a way that there is no formula for.
     """
-    return remembered(subject, batch, lambda: _traced(subject, batch))
+    trace = remembered(subject, batch, lambda: _traced(subject, batch))
+    if counting and trace.uncounted:
+        raise UncountableError(trace.uncounted)
+    return trace
 
 
 def remembered(subject: CountedSubject, of: object, trace: Callable[[], Trace]) -> Trace:
@@ -76,6 +80,8 @@ def _run(subject: CountedSubject, batch: int | None, way: Way) -> Trace:
         try:
             module(*given)
         except Exception as error:  # of a network anything may come
+            if trace.uncounted:
+                raise UncountableError(trace.uncounted) from error
             raise recorder.stopped or _why(error, way, module, given) from error
     if recorder.stopped:  # and the network caught it
         raise recorder.stopped

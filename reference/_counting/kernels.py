@@ -40,6 +40,9 @@ class Listener(Protocol):
     def stop(self, error: BaseException) -> NoReturn:
         """Raise the error, and whatever becomes of it on its way, know of it."""
 
+    def uncounted(self, why: str) -> None:
+        """A kernel multiplies in a way that nobody can count."""
+
     def unnamed(self, kernel: str, *, bias: bool) -> None:
         """A kernel computes that stands alone for what may be a layer, or for the adding of a bias."""
 
@@ -79,12 +82,16 @@ class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if isinstance(func, torch._ops.OpOverload) and _is_made_of_others(func):  # noqa: SLF001
             return _MADE_OF_OTHERS
         why = (space in _ATEN and refusal(name)) or "is known to nobody here, so that its products can't be determined"
-        return self._refuse(func, why)
+        self._refuse(func, why)
+        return ""
 
-    def _refuse(self, func: Any, why: str) -> NoReturn:
+    def _refuse(self, func: Any, why: str) -> None:
         """Say what operator runs, what runs it, why it is refused, and where it stands."""
         by = f"'{self._listener.function}'" if self._listener.function else "TorchScript, or a library,"
-        self._listener.stop(UncountableError(f"{by} runs '{func}', which {why}; it stands in {self._listener.where()}"))
+        said = f"{by} runs '{func}', which {why}; it stands in {self._listener.where()}"
+        if not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 - `cond` and the like run graphs unseen
+            self._listener.stop(UncountableError(said))
+        self._listener.uncounted(said)
 
     def _run(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         listener = self._listener
@@ -94,8 +101,7 @@ class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
         else:  # shapes on the meta device are found by functions in Python, which are nothing that the network calls
             with torch._C.DisableTorchFunction():  # noqa: SLF001
                 out = func(*args, **kwargs)
-        if name in PRODUCTS:
-            self._dense(func, args)
+        if name in PRODUCTS and self._are_dense(func, args):
             macs, bias = PRODUCTS[name](out, *args)
             shape = tuple(out.shape) if isinstance(out, torch.Tensor) else ()
             listener.add(listener.function or name, macs=macs, bias=bias, output_shape=shape)
@@ -113,10 +119,11 @@ class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
             listener.unnamed(name, bias=name == "add" and len(shapes) > 1)
         return out
 
-    def _dense(self, func: Any, args: tuple[Any, ...]) -> None:
-        if any(isinstance(each, torch.Tensor) and each.layout != torch.strided for each in args):
-            why = "multiplies sparse tensors: how much that is depends on their values"
-            self._refuse(func, why)
+    def _are_dense(self, func: Any, args: tuple[Any, ...]) -> bool:
+        sparse = any(isinstance(each, torch.Tensor) and each.layout != torch.strided for each in args)
+        if sparse:
+            self._refuse(func, "multiplies sparse tensors: how much that is depends on their values")
+        return not sparse
 
 
 def _is_made_of_others(func: Any) -> bool:

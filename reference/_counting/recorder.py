@@ -232,6 +232,10 @@ class Recorder(TorchFunctionMode):
         self.stopped = self.stopped or error
         raise error
 
+    def uncounted(self, why: str) -> None:
+        """Note what can't be counted, for whoever asks for products."""
+        self._trace.uncounted = self._trace.uncounted or why
+
     def unnamed(self, kernel: str, *, bias: bool) -> None:
         """Note that something computes which may be a layer: in TorchScript, and within vmap and the like."""
         if self.function and not self._mapped:

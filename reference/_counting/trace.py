@@ -143,7 +143,7 @@ class Trace:
     """Everything that one forward pass did.
 
     `unnamed`: what computed without saying which layer it is, so that nobody can tell whether it is a norm, a pool or
-    an activation; `unbiased`: or the adding of a bias.
+    an activation; `unbiased`: or the adding of a bias. `uncounted`: what multiplies in a way that nobody can count.
     """
 
     root: torch.nn.Module
@@ -153,6 +153,7 @@ class Trace:
     functions: list[Function] = field(default_factory=list)
     unnamed: str = ""
     unbiased: str = ""
+    uncounted: str = ""
 
     def layer(self, call: Call) -> str:
         """What a call's module is called in a table: its dotted name, the root its class."""

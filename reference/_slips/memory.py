@@ -309,6 +309,11 @@ TRAFFIC: Library = {
         change=_for_each_reader,
         says="What a node writes is counted once for each node that reads it. It is written once, and read by each.",
     ),
+    "read_twice": Slip(
+        of="reads",
+        change=_each_once(lambda moved: (id(moved.step), id(moved.tensor))),
+        says="A tensor that a node reads twice (x * x) counts once, as in a set of its inputs. It is read for each.",
+    ),
     "reads_once": Slip(
         of="reads",
         change=without(lambda moved: moved.reread, (READ,)),

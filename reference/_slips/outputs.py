@@ -45,7 +45,7 @@ def composition(subject: CountedSubject, counts: Callable[[Call], bool], library
     """What the modules of a subject put out, of which those count that `counts` says, and what slips make of it."""
 
     def make(_: object) -> list[Part]:
-        return list(_parts(subject, analyse(subject), counts))
+        return list(_parts(subject, analyse(subject, counting=False), counts))
 
     return Composition(library=library or OUTPUTS, make=make)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _PARAMETERS = "parameters"
 _MOST = 2  # reasons that are given of one number
 _SCALED = ("twice", "half")
+_BYTES = " bytes"
 _OTHER_UNIT = Fraction(4, 5)  # what is left of the credit of a number that is in another unit besides
 
 
@@ -49,7 +50,12 @@ def _of_value(value: float, found: Sequence[Found], asked: str) -> dict[str, Any
         "tools": list(dict.fromkeys(each.tool for each in plain)),
         "says": _sentence(ordered, asked, amounts=False),
         "amounts": _sentence(ordered, asked, amounts=True),
-        "share": float(min(each.differs.share * (_OTHER_UNIT if each.how else 1) for each in plain)),
+        "share": float(
+            min(
+                each.differs.share * (_OTHER_UNIT if each.how and not each.how.endswith(_BYTES) else 1)
+                for each in plain
+            )
+        ),
     }
 
 
@@ -83,7 +89,9 @@ def _of_group(group: Sequence[Found], *, amounts: bool, first: bool) -> str:
     verb = "give" if many else "gives"
     if not one.differs:
         return f"These are MACs, of which each is two FLOPs: double the number. {_capital(listed(tools))} {verb} them."
-    if one.how in _SCALED:
+    if one.how.endswith(_BYTES):  # few print bytes themselves
+        head = f"This is {one.how} for each parameter that {listed(tools)} {'count' if many else 'counts'}."
+    elif one.how in _SCALED:
         head = f"This is {one.how} {'of ' if one.how == 'half' else ''}what {listed(tools)} {verb}."
     elif one.how:
         how = one.how.replace("and counts", "and count") if many else one.how

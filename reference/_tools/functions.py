@@ -99,9 +99,12 @@ def get_model_profile(net: Net) -> Iterator[Piece]:
 
 
 def _no_transposed(net: Net) -> None:
-    """Nothing, where there is no transposed convolution, at which flops-profiler fails."""
+    """Nothing, where there is no transposed convolution and no nn.Upsample, at which flops-profiler fails."""
     if any(operation.name.startswith("conv_transpose") for operation in net.trace.operations):
         raise UnknownRuleError("conv_transpose")  # noqa: EM101
+    # It takes what is given by name alone, as nn.Upsample does not.
+    if any(isinstance(call.module, nn.Upsample) for call in net.calls):
+        raise UnknownRuleError("interpolate")  # noqa: EM101
 
 
 def _profiled_macs(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
@@ -234,9 +237,9 @@ def _numpys(operations: int, share: int) -> int:
 # ---- fvcore, mmengine, torchprofile -------------------------------------------------------------------------------
 
 
-def fvcore(net: Net) -> Iterator[Piece]:
+def fvcore(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By fvcore 0.1.5, which calls it flops: products, norms, some pools and upsampling; no attention, no LSTM."""
-    for function in net.functions:
+    for function in _called(net, at_once=at_once):
         first = function.args[0] if function.args and is_shape(function.args[0]) else ()
         name = function.name
         if isinstance(function.call.module, RECURRENT):
@@ -311,7 +314,7 @@ def _torchprofile_elements(function: Function) -> Piece:
         at = {"batch_norm": 3, "instance_norm": 3}.get(name, 2)
         return Piece(name_of_function(function), out if weighs(function, at) else 0)
     if name in ("mul", "mul_", "__mul__", "__imul__"):
-        return Piece(ELEMENTWISE, out)
+        return Piece("products of elements", out)
     if name == "interpolate":
         return Piece(UPSAMPLING, 4 * out if function.options.get("mode") == "bilinear" else 0)
     return Piece(name_of_function(function), out if "avg_pool" in name or name in _MEANS else 0)
@@ -393,3 +396,14 @@ def runs_at_once(call: Any) -> bool:
     same = call.alike and len(call.inputs) == 3 and len(call.inputs[0]) == 3  # noqa: PLR2004 - x, x, x of a batch
     plain = module.in_proj_weight is not None and module.bias_k is None and not module.add_zero_attn
     return bool(same and plain and module.batch_first and module.num_heads % 2 == 0 and module.in_proj_bias is not None)
+
+
+def layer_runs_at_once(call: Any) -> bool:
+    """Whether a transformer's encoder layer is one native kernel on a CPU when no gradient is asked for."""
+    module = call.module
+    if not isinstance(module, nn.TransformerEncoderLayer) or len(call.inputs[0]) != 3:  # noqa: PLR2004 - of a batch
+        return False
+    attention = module.self_attn
+    plain = attention.batch_first and attention.in_proj_weight is not None and attention.in_proj_bias is not None
+    known = bool(module.activation_relu_or_gelu) and module.norm1.eps == module.norm2.eps
+    return bool(plain and known and attention.num_heads % 2 == 0 and not module.training)

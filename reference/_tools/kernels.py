@@ -9,7 +9,7 @@ from torch.nn.modules import pooling
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from .functions import runs_at_once
+from .functions import layer_runs_at_once, runs_at_once
 from .hooked import BY_OUTPUT, biases, products
 from .net import (
     BIASES,
@@ -57,9 +57,10 @@ def in_one_kernel(function: Function, operation: CountedOperation) -> bool:
 def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOperation]]:
     """The products that kernels with a formula do. `at_once`: no gradient is asked for."""
     net.needs(nn.LSTM)
+    whole = tuple(f"{call.name}." for call in net.calls if at_once and layer_runs_at_once(call))
     for function in net.functions:
         own = function.call
-        if isinstance(own.module, RECURRENT):
+        if isinstance(own.module, RECURRENT) or own.name.startswith(whole):
             continue
         if at_once and isinstance(own.module, nn.MultiheadAttention) and runs_at_once(own):
             continue
@@ -68,21 +69,32 @@ def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOper
                 yield function, operation
 
 
+_WITHOUT_A_FORMULA = ("mv", "dot", "vdot", "outer", "addmv", "addbmm")
+
+
+def _of_flop_counter(net: Net, *, at_once: bool) -> Iterator[Piece]:
+    """torch.utils.flop_counter has no formula for a product with a vector on the right."""
+    for function, operation in _counted(net, at_once=at_once):
+        vector = function.name.strip("_") in ("matmul", "imatmul") and len(function.args[1]) == 1
+        known = operation.name not in _WITHOUT_A_FORMULA and not vector
+        yield Piece(product_name(function, operation), 2 * operation.macs if known else 0)
+
+
 def flop_counter(net: Net) -> Iterator[Piece]:
     """torch.utils.flop_counter on a CPU, under torch.no_grad()."""
-    for function, operation in _counted(net, at_once=True):
-        yield Piece(product_name(function, operation), 2 * operation.macs)
+    yield from _of_flop_counter(net, at_once=True)
 
 
 def flop_counter_with_gradients(net: Net) -> Iterator[Piece]:
     """torch.utils.flop_counter on a CPU, where gradients are asked for."""
-    for function, operation in _counted(net, at_once=False):
-        yield Piece(product_name(function, operation), 2 * operation.macs)
+    yield from _of_flop_counter(net, at_once=False)
 
 
-def ptflops_aten(net: Net) -> Iterator[Piece]:
+def ptflops_aten(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By ptflops 0.7 with backend='aten': the products of kernels that it knows, and biases that are added in them."""
-    for function, operation in _counted(net, at_once=False):
+    if at_once and any(layer_runs_at_once(call) for call in net.calls):
+        raise UnknownRuleError("TransformerEncoderLayer")  # noqa: EM101
+    for function, operation in _counted(net, at_once=at_once):
         if operation.name in ("mv", "dot", "baddbmm", "addbmm"):
             raise UnknownRuleError(operation.name)
         yield Piece(product_name(function, operation), operation.macs)

@@ -106,7 +106,7 @@ def flopco(net: Net) -> Iterator[Held]:
 
 
 def each_run(net: Net) -> Iterator[Held]:
-    """By torchsummary and modelsummary: weight and bias of each module that is called, for each run of it."""
+    """By modelsummary: weight and bias of each module that is called, for each run of it."""
     ran: set[int] = set()
     known: set[int] = set()
     for call in net.calls:
@@ -120,6 +120,21 @@ def each_run(net: Net) -> Iterator[Held]:
                 yield parameter, how if id(parameter) in known else ""
                 known.add(id(parameter))
         ran.add(id(module))
+
+
+def torchsummary(net: Net) -> Iterator[Held]:
+    """By torchsummary, which asks every output for its size.
+
+    Raises:
+        UnknownRuleError: a module puts out something else, or computes its weight, so that it fails or counts that.
+    """
+    for call in net.calls:
+        if call.depth and (isinstance(call.module, nn.LSTM) or call.type.startswith("Parametrized")):
+            raise UnknownRuleError(call.type)
+    for function in net.functions:
+        if function.name == "multi_head_attention_forward" and not function.options.get("need_weights", True):
+            raise UnknownRuleError(function.name)  # None stands for the weights
+    yield from each_run(net)
 
 
 def of_leaves(net: Net) -> Iterator[Held]:
@@ -181,7 +196,7 @@ TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (
     ("ptflops", trainable),
     ("calflops", trainable),
     ("flopco", flopco),
-    ("torchsummary", each_run),
+    ("torchsummary", torchsummary),
     ("modelsummary", each_run),
     ("torch-summary", of_leaves),
     ("pytorch-model-summary", of_leaves),

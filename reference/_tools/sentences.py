@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _MOST = 4  # parts that are named; what is left are the smallest
 _HALF = Fraction(1, 2)
 _LEAST, _ALL = 0.01, 99.5  # percent
+SOME = "some"  # of what is right is counted as it is, and the rest not at all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,10 @@ class Difference:
         if self.missing:
             parts = _listed(f"{each.what} (0 for {each.right:,})" if amounts else each.what for each in self.missing)
             said.append(f"{_verb('leave', many)} out {parts}")
-        ways = dict.fromkeys(each.how or "otherwise" for each in self.other)
+        if some := [each for each in self.other if each.how == SOME]:
+            parts = _listed(each.what + self._in_brackets("", each, amounts=amounts) for each in some)
+            said.append(f"{_verb('leave', many)} out some of {parts}")
+        ways = dict.fromkeys(each.how or "otherwise" for each in self.other if each.how != SOME)
         for way in list(ways)[:_MOST]:
             some = [each for each in self.other if (each.how or "otherwise") == way]
             parts = _listed(each.what + self._in_brackets("", each, amounts=amounts) for each in some)
@@ -61,7 +65,7 @@ class Difference:
     def remedy(self) -> str:
         """What to do about it."""
         said = []
-        if self.missing:
+        if self.missing or any(each.how == SOME for each in self.other):
             said.append("Count what is left out, too.")
         if self.added:
             said.append("Leave out what is added: the task does not count it.")
@@ -86,14 +90,23 @@ def difference(counted: Sequence[Piece], right: Sequence[Piece], *, scale: Fract
     made: dict[str, Fraction] = defaultdict(Fraction)
     wanted: dict[str, int] = defaultdict(int)
     how: dict[str, dict[str, None]] = defaultdict(dict)
+    summands: dict[str, Counter[Fraction]] = defaultdict(Counter)
     for each in counted:
         made[each.what] += each.count * scale
+        summands[each.what][each.count * scale] += int(each.count > 0)
         if each.how and each.count:
             how[each.what][each.how] = None
+    whole_ones: dict[str, Counter[Fraction]] = defaultdict(Counter)
     for each in right:
         wanted[each.what] += each.count
+        whole_ones[each.what][Fraction(each.count)] += int(each.count > 0)
     parts = [
-        Part(what=what, counted=made[what], right=wanted[what], how=" and ".join(how[what]))
+        Part(
+            what=what,
+            counted=made[what],
+            right=wanted[what],
+            how=" and ".join(how[what]) or (SOME if summands[what] <= whole_ones[what] else ""),
+        )
         for what in dict.fromkeys([*made, *wanted])
         if made[what] != wanted[what]
     ]

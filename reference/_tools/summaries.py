@@ -69,7 +69,7 @@ def _of_parameter(call: Call, name: str) -> tuple[str, str]:
         if name == "bias":
             return BIASES, ""
         how = BY_OUTPUT if isinstance(call.module, _ConvTransposeNd) else ONCE
-        return name_of(call), how
+        return name_of(call), "" if isinstance(call.module, _ConvNd) and how == ONCE else how
     if call.depth == 0:
         return _OWN, ""
     what = "the embedding" if isinstance(call.module, nn.Embedding) else name_of(call)
@@ -130,6 +130,8 @@ def flopth(net: Net) -> Iterator[Piece]:
     """By flopth 0.1.6: modules without others inside, by their last run; transposed by output, biases, norms, pools."""
     for call in net.last_calls:
         module: Any = call.module
+        if call.type.startswith("Parametrized"):  # whose class it looks up
+            raise UnknownRuleError(call.type)
         if any(module.children()):
             continue
         if isinstance(module, RECURRENT) or not call.inputs or len(call.outputs) != 1:

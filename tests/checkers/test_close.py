@@ -98,14 +98,14 @@ def test_integers_that_floats_cannot_tell_apart():
 @pytest.mark.parametrize(("got", "shown"), [((1, 2), "1x2"), ((2, 1), "2x1"), ((1,), "1")])
 def test_shapes_are_not_broadcast(got, shown):
     verdict = close(np.ones(got), np.ones(2))
-    assert (verdict.credit, verdict.reason) == (0, f"got shape {shown}, expected 2; shapes are not broadcast")
+    assert (verdict.credit, verdict.reason) == (0, f"got shape {shown}, expected 2")
 
 
 def test_a_shape_that_alone_is_wrong():
     assert close(np.ones((1, 2)), np.ones(2)).hint == "the values agree, only the shape is wrong"
     assert close(np.ones((1, 3)), np.ones(2)).hint == ""
     verdict = close(np.array(1.0), np.ones(1))
-    assert verdict.reason == "got shape of a single number, expected 1; shapes are not broadcast"
+    assert verdict.reason == "got shape of a single number, expected 1"
 
 
 def test_a_transposed_tensor_is_recognised():

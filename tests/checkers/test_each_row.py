@@ -47,7 +47,7 @@ def test_all_of_it_has_to_hold():
 def test_a_factor_that_all_rows_share_is_said():
     found = each_row(table(n=[2, 4], flops=[8, 64]), None, holds=["flops == 2 * n ** 3"])
     assert found.outcome is Outcome.INCORRECT
-    assert found.hint == "in each row `flops` is 0.5 times 2 * n ** 3"
+    assert found.hint == "In each row `flops` is 0.5 times `2 * n ** 3`."
 
 
 def test_few_digits_that_were_printed_are_enough_for_a_column_that_stands_alone():

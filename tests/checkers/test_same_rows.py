@@ -576,6 +576,13 @@ def test_a_cell_that_may_be_left_open_is_what_may_stand_there_or_nothing(given, 
     assert same_rows(table(row("conv", given)), expected, left_open="wrong").credit == credit
 
 
+def test_a_default_that_was_filled_in_wrongly_is_told_to_be_left_out():
+    expected = table(Row(name="conv", cells={"strides": None}, also_right={"strides": ((1,), (1, 1))}))
+    assert same_rows(table(Row(name="conv", cells={"strides": (1, 1)})), expected).credit == 1
+    wrong = same_rows(table(Row(name="conv", cells={"strides": (3, 3)})), expected)
+    assert "strides: got 3x3, but there is none" in wrong.reason
+
+
 def test_a_cell_in_which_nothing_is_expected_may_hold_anything():
     assert same_rows(table(row("conv", 5)), table(row("conv", None))).credit == 1
 

@@ -79,7 +79,7 @@ def test_markdown_is_downloaded(server):
         ("/slow", "not there after 2 s"),
         ("/to//to//to//to//to//to//to//r.md", "more than 5 times"),
         ("/to/file:///etc/passwd", "no address of the web"),
-        ("/to/http://other.example/r.md", "sent on to another host, 'other.example'"),
+        ("/to/http://other.example/r.md", "redirects to another host, 'other.example'"),
     ],
 )
 def test_what_is_no_report_is_said(server, path, why):

@@ -30,11 +30,18 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def browser():
+def chromium():
     with playwright.sync_playwright() as running:
         opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    yield chromium
+    for each in chromium.contexts:  # a page that nobody looks at any more still computes
+        each.close()
 
 
 @pytest.fixture

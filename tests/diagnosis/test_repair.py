@@ -1,6 +1,7 @@
 """One small change of a wrong function's source that makes it right is among those that are tried, and found."""
 
 import ast
+from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.places import apart, statements
 from labgrade.diagnosis.repair.repairs import Repair, Repairs
-from labgrade.verdict import correct, incorrect
+from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 COUNT = """
 def count(model, input_size):
@@ -345,3 +346,26 @@ def test_of_a_function_that_fails_somewhere_what_is_wrong_elsewhere_is_not_told(
     assert "0 // (n - 5)" in told(text, failing=True)
     assert "n < 5" in told(text.replace(" + 0 // (n - 5)", ""))
     assert told(text.replace(" + 0 // (n - 5)", ""), failing=True) == ""
+
+
+def test_what_waits_for_a_person_is_not_made_right(monkeypatch):
+    """The answer of a changed function may be of a kind that is not known to be wrong."""
+    odd = without_value(Outcome.MANUAL, "nobody knows")
+    found = FakeTrials("def f(n):\n    return 3 * n + 2")
+    subject = SubjectSpec(model="micro/a", input=InputSpec(shape=(5,)))
+    own = found.again(subject, 1)[0]
+    assert "With `1`" in Repairs(found, []).says(subject, own)
+    monkeypatch.setattr(FakeTrials, "again", lambda *_: [replace(own, verdict=odd)] * 60)
+    monkeypatch.setattr(FakeTrials, "ahead", lambda *_: [replace(own, verdict=odd)])
+    assert Repairs(found, []).says(subject, own) == ""
+
+
+def test_what_it_does_elsewhere_is_not_told_where_it_makes_nothing_right():
+    text = "def f(n):\n    return (4 if n > 7 else 3) * n + 1 + 5 * 1"
+    found = FakeTrials(text)
+    subjects = [SubjectSpec(model="micro/a", input=InputSpec(shape=(each,))) for each in range(2, 9)]
+    networks = [SmallNetwork(subject=each, words="x", rank=0, rare=each.input.shape[0] > 7) for each in subjects]
+    known = Repairs(found, [Called(network=each, trial=found.again(each.subject, 1)[0]) for each in networks])
+    assert "is another matter" in known.of_all()
+    for subject in subjects:
+        assert bool(known.says(subject, found.again(subject, 1)[0])) == (subject.input.shape[0] < 8)

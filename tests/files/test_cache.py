@@ -148,3 +148,5 @@ def test_a_version_is_what_the_library_itself_says(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     assert version_of("other-way") == "0.5"
     assert version_of("Ruamel_Nothing") == ""
+    (tmp_path / "Ruamel.Nothing-0.1.dist-info").mkdir()
+    assert version_of("Ruamel_Nothing") == "0.1"  # installed since it was last asked for

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+from helpers import forked
+
 from labgrade import cli
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
@@ -152,6 +154,10 @@ class Classroom:
             except SystemExit as end:
                 code = end.code
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    def forked(self, *arguments):
+        """The same in a fork of what has loaded labgrade, which borrows servers: it stands for a process of its own."""
+        return forked.run("labgrade", arguments, self.folder, self.environment(), borrows=True)
 
     def cli(self, *arguments, **options):
         """`labgrade ...` in a process of its own, in the course's folder."""

@@ -4,7 +4,9 @@ To start Python and to load labgrade takes longer than most of what tests ask of
 """
 
 import atexit
+import contextlib
 import functools
+import gc
 import json
 import os
 import pkgutil
@@ -19,6 +21,10 @@ from pathlib import Path
 
 _TESTS = Path(__file__).parents[1]
 _ASKED_BYTES = 1 << 20
+_LOADED = (
+    *(f"labgrade.{name}" for name in ("pytest.grading", "reports.html.render", "reports.json", "reports.terminal")),
+    *("labgrade.run.worker", "asyncio", "matplotlib.figure", "numpy", "rich.console"),
+)
 _SERVE = "import sys; sys.path[:] = [*sys.path[1:], *{path}]; from helpers import forked; forked.serve({at!r})"
 # What stands in for a program in a shell: it hands over its words and its streams.
 _CLIENT = """#!{python} -IS
@@ -69,17 +75,29 @@ def _parent():
     return at
 
 
-def serve(at):
-    """Until stdin ends, fork for each who asks at that place."""
-    import pytest  # noqa: F401 - to have it
-    import rich.console  # noqa: F401
+def _load():
+    """What commands load, in most of these forks; a plug-in of pytest's is loaded by itself, to be rewritten."""
+    import hypothesis  # noqa: F401 - to have it
+    import pytest  # noqa: F401
 
     from labgrade import commands
+    from labgrade.ledger import depends
 
+    for name in [name for name in sys.modules if name.lstrip("_").startswith("hypothesis")]:
+        sys.modules[name].__doc__ = "PYTEST_DONT_REWRITE"  # or each pytest warns that it can't do so any more
     for each in pkgutil.walk_packages(commands.__path__, "labgrade.commands."):
         import_module(each.name)
-    for name in ("pytest.grading", "reports.json", "reports.terminal", "run.worker"):  # pytest loads the plug-in itself
-        import_module(f"labgrade.{name}")
+    for name in _LOADED:
+        with contextlib.suppress(ImportError):  # of an extra
+            import_module(name)
+    depends.engine()
+
+
+def serve(at):
+    """Until stdin ends, fork for each who asks at that place."""
+    _load()
+    gc.collect()
+    gc.freeze()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(at)
         listener.listen(64)

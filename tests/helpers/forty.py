@@ -151,7 +151,7 @@ CLASS = [
     Who("unrelated", "mine", "replaced by another history after the deadline", on_time, unrelated,
         staff=("rewritten (force-push)", "was not there in the fetch of", "1 later commit does not count")),
     Who("deleted", "mine", "the branch is gone: what the fetch saw counts", on_time, deleted,
-        staff=("the branch is there no more",)),
+        staff=("the branch is gone",)),
     Who("empty", "", "nothing was pushed", state="empty"),
     Who("untouched", "", "nothing but the template", state="untouched"),
     Who("closed", "", "nobody let us in", on_time, state="closed"),

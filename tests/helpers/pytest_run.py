@@ -10,10 +10,11 @@ ENVIRONMENT = {**os.environ, "COLUMNS": "80"}
 
 
 def run(folder, *arguments, cwd=None):
-    """What `python -m pytest ...` says, and its exit code."""
+    """What `python -m pytest ...` says, and its exit code. It borrows the servers that the tests have started."""
     here = cwd or folder
     environment = {**ENVIRONMENT, "LABGRADE_CACHE": str(folder / "cache")}
-    return forked.run("pytest", ["-p", "no:cacheprovider", *arguments], here, environment, path=[here])
+    asked = ["-p", "no:cacheprovider", *arguments]
+    return forked.run("pytest", asked, here, environment, borrows=True, path=[here])
 
 
 def started(folder, *arguments):

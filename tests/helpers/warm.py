@@ -108,7 +108,8 @@ def borrow():
     """From now on graders of this process borrow servers, where these would be as their own."""
     if WHERE not in os.environ:
         return
-    from labgrade.run import grader
+    from labgrade.pytest import options
+    from labgrade.run import class_run, grader, plan, regrade
     from labgrade.sandbox.host.servers import Servers
     from labgrade.sandbox.runner import Runner
 
@@ -127,7 +128,8 @@ def borrow():
 
     if grader.Runner is not Runner:
         return
-    grader.Runner = borrowing
+    for each in (grader, class_run, plan, regrade, options):
+        each.Runner = borrowing
     if os.environ.get("LABGRADE_FRESH") != "1":
         _borrow_values()
 

@@ -80,8 +80,8 @@ def test_the_students_own_table_says_what_is_right(graded):
     worst = graded["worst"]
     assert outcomes(worst) == dict.fromkeys(outcomes(worst), "INCORRECT") | {"best": "PARTIAL", "tried": "CORRECT"}
     assert worst["study.best"].hint == "This is the rate with the lowest accuracy."
-    assert worst["study.peak"].hint == "your own 'runs' says 0.940, the max of accuracy"
-    assert worst["study.name"].hint == "your own 'runs' says e, where accuracy is highest on average"
+    assert worst["study.peak"].hint == "Your own 'runs' says 0.940, the max of accuracy."
+    assert worst["study.name"].hint == "Your own 'runs' says e, where accuracy is highest on average."
 
 
 @pytest.mark.slow

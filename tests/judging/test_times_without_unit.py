@@ -25,4 +25,4 @@ def test_it_is_said_that_seconds_were_read(tmp_path, slowest, more):
         "submissions/who/answers.yaml": f"slowest: {slowest}\n",
     }
     with own_course.grading(own_course.write(tmp_path, files)) as grade:
-        assert grade("who")["t.slowest"].hint == f"your own 'runs' says 1.65 ms, the max of latency{more}"
+        assert grade("who")["t.slowest"].hint == f"Your own 'runs' says 1.65 ms, the max of latency{more}."

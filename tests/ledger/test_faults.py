@@ -128,7 +128,7 @@ def test_killed_at_any_moment(big):
             assert before.items() <= now.items()  # nothing lost
             assert now.items() <= right.items()  # nothing wrong
             before = now
-    done = big.cli("grade", "handed in", "--jobs", "2")
+    done = big.forked("grade", "handed in", "--jobs", "2")
     assert done.returncode == 0, done.stderr
     assert big.outcomes() == right
     sound(big.results)
@@ -248,7 +248,7 @@ def test_a_disk_that_is_full_to_the_last_byte(big):
     if mounted.returncode:
         pytest.skip("nothing may be mounted here")
     try:
-        done = big.cli("grade", "handed in", "--jobs", "2")
+        done = big.forked("grade", "handed in", "--jobs", "2")
         assert done.returncode == 2
         assert "make room on that disk" in done.stderr
         assert "Traceback" not in done.stderr
@@ -293,7 +293,7 @@ def test_a_ledger_that_is_taken_while_the_run_goes_on(big, monkeypatch):
 
 def test_two_graders_at_once(big):
     first = midway(big)
-    second = big.cli("grade", "handed in")
+    second = big.forked("grade", "handed in")
     os.killpg(first.pid, signal.SIGCONT)
     assert second.returncode == 2
     assert re.search(rf"process {first.pid} on .* is grading into 'results': wait for its end, or name", second.stderr)

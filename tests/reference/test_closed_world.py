@@ -9,7 +9,9 @@ from torch.utils.flop_counter import flop_registry
 from reference._counting.formulas import KINDS, PRODUCTS
 from reference._counting.operators import COMPUTES, MOVES, NOTHING, REFUSED, plain, refusal
 from reference._counting.trace import UncountableError
+from reference.layers import activation_bytes
 from reference.macs import macs, operations
+from reference.tutorial import output_shape
 from tests.reference.generated_networks import Generated, Net, as_script
 
 
@@ -159,6 +161,17 @@ def test_one_that_is_made_of_others_is_counted():
 def test_what_multiplies_without_a_formula_is_refused(function, name):
     with pytest.raises(UncountableError, match=name):
         macs(Generated(Net(lambda _, x: function(x)), torch.randn(4, 4)))
+
+
+def test_shapes_are_known_where_products_are_not():
+    net = Net(lambda net, x: net.linear(torch.fft.rfft(x).abs()), linear=nn.Linear(5, 4))
+    given = Generated(net, torch.randn(3, 8))
+    with pytest.raises(UncountableError, match="fft_rfft"):
+        macs(given)
+    assert activation_bytes(given) == 3 * 4 * 4
+    assert output_shape(given) == [3, 4]
+    with pytest.raises(UncountableError, match="fft_rfft"):  # whoever asked before
+        macs(given)
 
 
 # ---- norms, pools and activations, however they run ------------------------------------------------------------------

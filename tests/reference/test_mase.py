@@ -22,6 +22,7 @@ MADE = {
     "floored": [-0.125, 0, 0.0625, -0.0625, 7.9375, -8, 7.9375, -0.25],
     "truncated": [-0.0625, 0, 0.0625, 0, 7.9375, -8, 7.9375, -0.1875],
     "half_away": [-0.0625, 0.0625, 0.125, -0.0625, 7.9375, -8, 7.9375, -0.1875],
+    "half_up": [-0.0625, 0.0625, 0.125, 0, 7.9375, -8, 7.9375, -0.1875],
     "unclamped": [-0.0625, 0, 0.125, 0, 100, -100, 8, -0.1875],
     "symmetric": [-0.0625, 0, 0.125, 0, 7.9375, -7.9375, 7.9375, -0.1875],
     "one_bit_more": [-0.0625, 0, 0.125, 0, 15.9375, -16, 8, -0.1875],
@@ -124,6 +125,20 @@ def test_quantiles_lie_between_their_neighbours():
     low, high = values[int(place)], values[int(place) + 1]
     assert math.isclose(row["quantile"], low + (place - int(place)) * (high - low), rel_tol=1e-9)
     assert quantity("activation_quantiles_largest")(subject, layers=["ReLU"])[0]["quantile"] == values[-1]
+
+
+def test_moments_and_quantiles_of_parts_that_are_averaged():
+    subject = network("jsc/tiny")
+    module, x = subject.with_weights()
+    (first, *_) = quantity("weight_moments_of_rows")(subject, layers=["Linear"])
+    layer = next(each for each in module if isinstance(each, nn.Linear))
+    rows = [torch.var(row.double()).item() for row in layer.weight.detach()]
+    assert first["variance"] == pytest.approx(sum(rows) / len(rows), rel=1e-12)
+    (first, *_) = quantity("activation_quantiles_of_features")(subject, layers=["ReLU"])
+    at = next(at for at, each in enumerate(module) if isinstance(each, nn.ReLU))
+    columns = module[: at + 1](x).detach().double().T
+    wanted = sum(torch.quantile(each, 0.97).item() for each in columns) / len(columns)
+    assert first["quantile"] == pytest.approx(wanted, rel=1e-9)
 
 
 def test_operations_are_counted_by_hand():

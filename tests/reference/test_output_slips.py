@@ -90,3 +90,21 @@ def test_what_several_nodes_read(tmp_path):
     assert known[""] == right
     assert known["written_for_each_reader"] == right + tensor
     assert known["reads_once"] == right - tensor
+    made[2].input[1] = "a"
+    onnx.save(
+        onnx.helper.make_model(
+            onnx.helper.make_graph([made[0], made[2]], "g", ends[:1], ends[1:]),
+            opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ),
+        path,
+    )
+    known = dict(onnx_slip_products.onnx_traffic_bytes_slips(path)["values"])
+    assert known["read_twice"] == known[""] - tensor
+
+
+def test_kinds_of_operators_without_those_in_place():
+    kinds = torchscript_slips.torchscript_operator_kinds_not_in_place(NET)
+    right = torchscript.torchscript_operator_kinds(NET)
+    assert [row for row in right if row not in kinds] == [{"kind": "aten::relu_", "count": 1}]
+    plain = Given(lambda: nn.Sequential(nn.Linear(3, 4), nn.ReLU()), (1, 3))
+    assert torchscript_slips.torchscript_operator_kinds_not_in_place(plain) is None

@@ -6,6 +6,7 @@ import onnx
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from reference import leaf_calls, tool_slips
 from reference._counting.engine import analyse
@@ -146,3 +147,112 @@ def test_an_operator_is_no_method_whatever_the_class_of_its_tensor():
     own = Given(lambda: Forward(lambda _, x: (x.as_subclass(OfItsOwn) @ x.mT).matmul(x)), (2, 3, 4))
     found = [each for each in analyse(own).functions if each.macs]
     assert [(each.name, each.method) for each in found] == [("matmul", False), ("matmul", True)]
+
+
+@pytest.mark.parametrize("heads", [2, 3])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_what_flop_counter_sees_of_an_encoder_layer(heads, gradients):
+    """With an even number of heads and no gradient it is one kernel, of which the counter knows nothing."""
+
+    def build():
+        layer = nn.TransformerEncoderLayer(12, heads, 24, batch_first=True)
+        return nn.Sequential(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(12, 5)).eval()
+
+    subject = Given(build, (2, 7, 12))
+    with torch.set_grad_enabled(gradients), FlopCounterMode(display=False) as counter:
+        build()(torch.zeros(2, 7, 12))
+    known = [
+        each["value"] for each in tool_slips.flops_tool_slips(subject) if "torch.utils.flop_counter" in each["tools"]
+    ]
+    assert counter.get_total_flops() in known
+
+
+def products():
+    def run(m, x):
+        vector = m.w[0]
+        rows = x @ vector, torch.mv(x, vector), vector @ m.w.T, torch.addmv(x[:, 0], x, vector), x @ m.w.T
+        return torch.cat([each.flatten() for each in rows]) + torch.dot(vector, vector)
+
+    return Forward(run, w=nn.Parameter(torch.ones(5, 6)))
+
+
+def test_flop_counter_has_no_formula_for_a_vector_on_the_right():
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        products()(torch.ones(4, 6))
+    found = said(tool_slips.flops_tool_slips(Given(products, (4, 6))), counter.get_total_flops())
+    assert "torch.utils.flop_counter" in found["tools"]
+
+
+def names(found):
+    return {name for each in found for name in each["tools"]}
+
+
+class Own(nn.Conv2d):
+    """A class that thop has no rule for."""
+
+
+def test_what_is_left_out_in_part_is_said_so():
+    two = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), Own(4, 5, 1)), (2, 3, 8, 8))
+    found = said(tool_slips.macs_tool_slips(two), 2 * 4 * 36 * 27)
+    assert "thop" in found["tools"]
+    assert "out some of convolutions" in found["says"]
+    assert "Count what is left out, too." in found["says"]
+
+
+def test_a_product_of_elements_is_no_sum():
+    gated = Given(lambda: Forward(lambda m, x: m.c(x) * 2 + m.c(x), c=nn.Conv2d(3, 4, 1)), (2, 3, 8, 8))
+    found = next(each for each in tool_slips.macs_tool_slips(gated) if "torchprofile" in each["tools"])
+    assert "adds products of elements" in found["says"]
+    assert "sums" not in found["says"]
+
+
+def test_a_tool_that_fails_on_a_network_is_not_named():
+    up = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=2), nn.ReLU()), (2, 3, 8, 8))
+    assert "calflops" in names(tool_slips.flops_tool_slips(up))
+    assert not [name for name in names(tool_slips.flops_tool_slips(up)) if name.startswith("flops-profiler")]
+
+    def attends(*, needed):
+        attention = nn.MultiheadAttention(12, 2, batch_first=True)
+        return Given(
+            lambda: Forward(lambda m, x: m.a(x, x, x, need_weights=needed)[0], a=attention, b=nn.LSTM(12, 3)),
+            (2, 7, 12),
+        )
+
+    assert "torchsummary" in names(tool_slips.parameters_tool_slips(attends(needed=True)))
+    assert "torchsummary" not in names(tool_slips.parameters_tool_slips(attends(needed=False)))
+    assert "torchsummary" not in names(tool_slips.parameters_tool_slips(WORDS))  # an LSTM puts out a tuple of tuples
+
+
+def test_of_bytes_it_is_said_what_a_tool_counts():
+    found = next(each for each in tool_slips.weight_bytes_tool_slips(WORDS) if "torchinfo" in each["tools"])
+    assert found["says"].startswith("This is 4 bytes for each parameter that ")
+    assert "give this number" not in found["says"]
+
+
+def test_an_attention_in_one_kernel_is_missing_in_what_fvcore_prints_without_gradients():
+    """fvcore 0.1.5 printed 34,680 under torch.no_grad(), 50,808 with gradients."""
+
+    def build():
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(12, 2, 24, batch_first=True), 2)
+        return Forward(lambda m, x: m.out(m.decoder(x, x[:, :4])), decoder=decoder, out=nn.Linear(12, 5))
+
+    found = tool_slips.macs_tool_slips(Given(build, (2, 7, 12)))
+    assert "fvcore" in said(found, 50_808)["tools"]
+    assert "fvcore" in said(found, 34_680)["tools"]
+    assert "out some of the projections of nn.MultiheadAttention" in said(found, 34_680)["says"]
+
+
+def test_the_size_of_a_file_of_safetensors():
+    write = pytest.importorskip("safetensors.torch").save
+    normed = Given(
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 5)), (2, 3, 8, 8)
+    )
+    held = normed.with_weights()[0].state_dict()
+    found = tool_slips.weight_bytes_tool_slips(normed)
+    for metadata in (None, {"format": "pt"}):
+        assert said(found, len(write(held, metadata)))["tools"] == ["safetensors"]
+        assert "Buffers" in said(found, len(write(held, metadata)))["says"]
+    plain = Given(lambda: nn.Linear(14, 5), (2, 14))
+    for file in ("safetensors", "torch.save"):
+        (told, *_) = (each for each in tool_slips.weight_bytes_tool_slips(plain) if file in each["tools"])
+        assert "Buffers" not in told["says"]

@@ -99,28 +99,49 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="module")
+def windows(browser):
+    """A page for each set of options, in which one document comes after the other, and what any of them complained of.
+
+    To open a new one takes longer than most of what is asked of it.
+    """
+    pages, complaints = {}, []
+
+    def window(**options):
+        key = repr(sorted(options.items()))
+        if key not in pages:
+            page = pages[key] = browser.new_context(**options).new_page()
+            page.on("console", lambda said: complaints.append(said.text))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+            page.on("request", lambda wanted: complaints.append(wanted.url))
+        pages[key].set_viewport_size(options["viewport"])
+        pages[key].emulate_media(media="null", color_scheme=options.get("color_scheme", "null"))
+        return pages[key]
+
+    return window, complaints
+
+
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(windows, tmp_path):
     """Opens a page, and fails where it says or asks for anything."""
-    contexts, complaints = [], []
+    window, complaints = windows
+    files, used = [], []
 
     def opening(text, **more):
-        file = tmp_path / f"page{len(contexts)}.html"
-        file.write_text(text, encoding="utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **more})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda wanted: complaints.append(wanted.url) if wanted.url not in _own(file) else None)
-        page.goto(file.as_uri())
+        files.append(tmp_path / f"page{len(files)}.html")
+        files[-1].write_text(text, encoding="utf-8")
+        page = window(**{"viewport": {"width": 1200, "height": 900}, **more})
+        used.append(page)
+        page.goto(files[-1].as_uri())
         return page
 
     yield opening
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    for page in used:
+        page.goto("about:blank")  # what is still under way is done with
+    said, own = complaints.copy(), {each for file in files for each in _own(file)}
+    complaints.clear()
+    assert [each for each in said if each not in own] == []
 
 
 def _own(file):

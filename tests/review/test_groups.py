@@ -60,7 +60,7 @@ def test_a_time_to_come_in_the_roster_is_not_believed():
     known = Student(id="b3", name="王小明", handed_in=datetime.now(UTC) + timedelta(days=2))
     _, found = counted(at("王小明", -HOUR), roster=Roster(students=(known,)))
     assert found.submissions[0].handed_in == (DUE - HOUR).isoformat()
-    assert "'handed_in' of these in the roster is yet to come, and not believed: 'b3'" in found.notes
+    assert "'handed_in' of these lies in the future and is ignored: 'b3'" in found.notes
 
 
 def test_the_latest_in_time_counts_and_both_are_named():
@@ -133,7 +133,7 @@ def test_strangers_stay_and_the_absent_are_named():
     assert names == ["eve", "mallory", "ann"]
     assert [each.members for each in found.submissions] == [(), (), ("b1", "b2")]
     assert found.notes == (
-        "the roster does not say whose these are; name them under 'submission': 'eve', 'mallory'",
+        "the roster names no owner of these; add them under 'submission': 'eve', 'mallory'",
         "of the roster, 1 handed in nothing, or were not graded: 'b3'",
     )
 
@@ -175,6 +175,6 @@ def test_of_what_is_called_by_the_group_the_latest_moment_of_its_members_holds()
 
 def test_a_name_that_the_roster_has_not_is_warned_of():
     assert unknown_name_warning(ROSTER, "王小明") == unknown_name_warning(Roster(), "nosuch") == ""
-    assert unknown_name_warning(ROSTER, "nosuch") == "warning: 'nosuch' is nobody of the roster"
+    assert unknown_name_warning(ROSTER, "nosuch") == "warning: 'nosuch' is not in the roster"
     student = ROSTER.students[0]
     assert f"did you mean '{student.id}'?" in unknown_name_warning(ROSTER, f"{student.id}x")

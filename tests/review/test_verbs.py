@@ -310,7 +310,7 @@ def test_standing_asks_again_for_what_changed(run, course):
     ledger_of.write(course / "results", report(replace(changed, tasks=(better,)), *CLASS.submissions[1:]))
     said = run("standing")[1]
     assert "1 decided before, and what it was about changed since\n    ann macs essay\n" in said
-    assert "overridden, and labgrade itself has another opinion since" in said
+    assert "overridden, and labgrade's own verdict has changed since" in said
     assert "ann macs total: was PARTIAL 6, is CORRECT 10" in said
 
 

@@ -181,7 +181,7 @@ def test_a_verification_is_judged_by_what_it_lets_through(graded):
         ("return False", "3 of 3 right files are not accepted"),
         ("raise KeyError(a)", "failed: KeyError"),
         ("a = None; return a", "neither true nor false"),
-        ("return True", "0 of 13 wrong files are rejected"),
+        ("return True", "0 of 14 wrong files are rejected"),
         ("return 'right' in b", "3 of 3 right files are not accepted"),
     ],
 )

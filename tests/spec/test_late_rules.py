@@ -42,9 +42,9 @@ def test_a_moment_has_a_zone(text, means):
         ("2026-11-20T23:59", "has no time zone; write 2026-11-20T23:59+08:00, or a place"),
         ("2026-11-20", "is not a moment such as"),
         ("20.11.2026 23:59 Asia/Taipei", "is not a moment such as"),
-        ("2026-02-29T12:00Z", "is no moment: day is out of range for month"),
+        ("2026-02-29T12:00Z", "is no moment: day "),  # Python says more, in words of each version
         ("1026-11-20T23:59Z", "is in the year 1026; one from 2000 to 2099 is meant"),
-        ("2026-11-20T24:01Z", "is no moment: hour must be in 0..23"),
+        ("2026-11-20T24:01Z", "is no moment: "),
         ("2016-12-31T23:59:60Z", "is no moment: second must be in 0..59"),
         ("2026-11-20T23:59 Asia/Taipeh", "there is no time zone 'Asia/Taipeh'"),
         ("2026-11-20T23:59 ../../etc/passwd", "is not a moment such as"),

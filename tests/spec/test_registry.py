@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from labgrade.files import python_sources
 from labgrade.spec import registry
 
 ROOT = Path(__file__).parents[2]
@@ -191,7 +192,7 @@ def test_what_a_file_imports_is_found_as_python_finds_it():
             if isinstance(node, ast.ImportFrom) and node.level:
                 names = [node.module] if node.module else [alias.name for alias in node.names]
                 found |= {(node.level, name) for name in names}
-        read = set(registry._relative_imports(text))
+        read = set(python_sources._relative_imports(text))
         assert read >= found
         assert text is texts[0] or read == found
 
@@ -203,9 +204,9 @@ def test_a_file_is_read_once_for_all_functions_that_depend_on_it(tmp_path, monke
             f'from ._shared import TWO\n\n\ndef {name}(subject) -> int:\n    """{name}."""\n    return TWO\n'
         )
     found = registry.read("quantity", (tmp_path,))
-    looked_at, imported = [], registry._imported
+    looked_at, imported = [], python_sources._imported
     with monkeypatch.context() as counting:
-        counting.setattr(registry, "_imported", lambda path: looked_at.append(path) or imported(path))
+        counting.setattr(python_sources, "_imported", lambda path: looked_at.append(path) or imported(path))
         read = {}
         before = {name: entry.source_digest(read) for name, entry in found.entries.items()}
     assert len(looked_at) == 4

@@ -249,7 +249,7 @@ def test_the_future_is_not_believed(tmp_path):
     (told,) = found(tmp_path, "hw2_b1_attempt_2027-11-20-23-41-02").values()
     assert told.at == NOON
     assert told.remarks == (
-        "the platform's name for it says 2027-11-20T23:41:02+08:00, which is yet to come: not believed",
+        "the platform's name for it says 2027-11-20T23:41:02+08:00, which lies in the future and is ignored",
     )
 
 

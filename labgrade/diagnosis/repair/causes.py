@@ -80,7 +80,7 @@ class _Reader(Places):
             return self._inserted(edit)
         if isinstance(node, ast.stmt):
             return self._of_statement(node, edit)
-        return self._of_expression(node, edit) or self._of_what_it_is_in(node, edit)
+        return self._of_what_it_is_in(node, edit) or self._of_expression(node, edit)
 
     def _at_span(self, start: int, end: int) -> ast.expr | ast.stmt | None:
         """The outermost node that an edit puts something in place of; that of an attribute where its name is."""
@@ -189,10 +189,27 @@ class _Reader(Places):
                 return f"`{short(self._text(node))}` is the {_PLACES[at]} one alone, where all of them belong."
             case ast.SetComp():
                 return _KEPT_ONCE
+            case ast.Call():
+                return self._of_call(node, text)
             case ast.Constant(value=bool()):
                 return ""
             case ast.Constant(value=int(at)):
                 return self._index(node, at, text)
+            case _:
+                return ""
+
+    def _of_call(self, node: ast.Call, text: str) -> str:
+        """What a call did that is left out."""
+        name, given = self._text(node.func).rpartition(".")[2], [self._text(each) for each in node.args]
+        match name, given:
+            case (("round" | "int" | "floor" | "trunc" | "ceil" | "rint"), [value, *_]) if text == value:
+                return f"`{short(self._text(node))}` rounds, and should not."
+            case "most_common", [count] if text == self._text(node.func).removesuffix(".most_common"):
+                return f"`most_common({count})` keeps the {count} most frequent alone."
+            case (("min" | "max"), [one, other]) if text in (one, other):
+                gone = other if text == one else one
+                how = "smaller" if name == "min" else "larger"
+                return f"`{short(gone)}` stands in place of `{short(text)}` where it is {how}."
             case _:
                 return ""
 

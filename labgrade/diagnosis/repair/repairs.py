@@ -118,13 +118,10 @@ class Repairs:
         return repair.says() if repair is not None else ""
 
     def _holds_on(self, subject: SubjectSpec, own: Trial) -> bool:
-        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone.
-
-        Of what is out of the ordinary it was said that it is another matter.
-        """
+        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone."""
         (repair,) = self._found
-        if repair is None or self._source is None or (repair.but and subject.model.startswith(_SMALL)):
-            return repair is not None
+        if repair is None or self._source is None:
+            return False
         called = [Called(network=SmallNetwork(subject=subject, words="", rank=0), trial=own)]
         return _Search(self._trials, self._source, called, called).holds(repair)
 
@@ -328,8 +325,8 @@ class _Search:
         return text
 
     def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
-        if slip is None:
-            return not wrong(trial)
+        if slip is None:  # what waits for a person is not made right
+            return not wrong(trial) and (called.right or trial.verdict.credit == 1)
         return gives(self._trials, slip, trial, called.network.subject, where_absent=not wrong(trial))
 
     def _written(self, text: str) -> AbstractContextManager[Trials]:

@@ -1,4 +1,4 @@
-"""What a text comes to: a verdict on what was read, or what a person is told who has to look."""
+"""What a text comes to: a verdict, or a reason for a person to look at it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     names = {**_kinds_beside(lines, names), **names}
     ranks = {len(cell) for row in expected.rows for cell in row.cells.values() if isinstance(cell, tuple)}
     lines = [as_row(line, names, ranks) for line in lines]
-    # Which of several names on a line a value belongs to, the one before or behind it, is told by what is right.
+    # Which of several names on a line a value belongs to, the one before or behind it, is decided by what is right.
     ways = (_beside_others(list(_records(lines, names, columns, leads=leads))) for leads in (None, False, True))
     records = max(ways, key=lambda each: _right(each, expected))
     if not records:
