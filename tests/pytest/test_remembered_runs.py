@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -250,3 +251,16 @@ def test_a_verdict_that_was_changed_is_not_believed(course):
     with sqlite3.connect(course / "cache/verdicts.sqlite") as kept:
         kept.execute("UPDATE verdict SET plain = replace(plain, 'CORRECT', 'INCORRECT')")
     assert remembered(course)[1] == first
+
+
+def test_a_repository_that_a_run_only_reads_is_unchanged(course):
+    """To be read in the jail its files are linked there, which changes a time of theirs."""
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *command], cwd=course, check=True)
+    assert remembered(course)[0] == 0
+    (kept,) = runs(course)
+    before = kept.read_bytes()
+    os.link(course / ".git/HEAD", course / "cache/HEAD")
+    (course / "cache/HEAD").unlink()
+    assert remembered(course)[0] == 3
+    assert kept.read_bytes() == before

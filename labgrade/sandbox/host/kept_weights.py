@@ -49,7 +49,7 @@ class KeptWeights:
     def _keep(self, text: str, file: int) -> None:
         self._files[text] = file
         sizes = {each: os.fstat(own).st_size for each, own in self._files.items()}
-        # One that is large by itself goes at once, else those that were used longest ago.
+        # A file that is too large by itself goes at once, else those that were used longest ago.
         for each in sorted(sizes, key=lambda each: sizes[each] <= _MOST_BYTES):
             if sum(sizes.values()) > _MOST_BYTES:
                 os.close(self._files.pop(each))
