@@ -263,7 +263,8 @@ class _Reader(Places):
             case ast.BinOp(op=ast.Mult()) if text == "1":
                 return f"It is counted `{shown}` times, and belongs there once."
             case ast.BinOp(op=ast.Add()) if text == f"2 * {self._text(node)}":
-                return f"`{shown}` is there once. The padding is on both sides."
+                padding = " The padding is on both sides." if "pad" in shown.lower() else ""
+                return f"`{shown}` is added once, and belongs there twice.{padding}"
             case _:
                 return ""
 
