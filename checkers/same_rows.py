@@ -17,7 +17,7 @@ from ._abridged import realigned
 from ._compared import compared, left_out
 from ._names import NAMESPACE, bare, folded, in_namespace, is_total, without_prefix
 from ._numbered import is_numbered, numbered
-from ._wording import all_right, of_all, shown, tally
+from ._wording import all_right, listed, of_all, shown, tally
 from .equal import equal
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.
     """
     judged = _judge(answer, expected, order=order, near=_Near(digits, rtol), all_cells=left_open == "wrong")
-    judged = replace(judged, extra=[] if others == "allowed" else _asked(judged.extra, namespace))
+    aside = {"extra": [], "aside": judged.extra} if others == "allowed" else {"extra": _asked(judged.extra, namespace)}
+    judged = replace(judged, **aside)
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -109,7 +110,7 @@ class _Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """Every row that counts, by name: the judged, the missing, and those nobody expected.
+    """Every row that counts, by name: the judged, the missing, and those nobody expected; some are left `aside`.
 
     `there` and `required` count the rows that may not be left out: how many there are in the answer, and in all.
     """
@@ -121,6 +122,7 @@ class _Judged:
     required: int
     pairs: Mapping[int, int]
     cells: Mapping[int, Mapping[str, Verdict]]
+    aside: Sequence[str] = ()
 
 
 def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cells: bool) -> _Judged:
@@ -217,6 +219,7 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
         return correct(all_right("rows", parts, "no rows are expected") + abridged)
     reasons = [(name, verdict.reason) for name, verdict in wrong]
     reason = tally("rows", parts, wrong=reasons, missing=missing, extra=judged.extra)
+    reason += f"; yours are called {listed(judged.aside)}" if judged.aside and not judged.pairs else ""
     credit = sum((verdict.credit for _, verdict in judged.rows), Fraction(0)) / (parts + len(judged.extra))
     agrees = not (missing or judged.extra) and all(verdict.agrees for _, verdict in judged.rows)
     facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
