@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .._counting.engine import CountedSubject
+    from .held_parts import HeldTensor
 
 
 def composition(
@@ -317,12 +318,26 @@ def _but(library: Library, *names: str) -> Library:
 
 _NOT_FROZEN = "A non-trainable parameter is a parameter with requires_grad=False."
 _OF_NORMS = "weight and bias, or its running mean and variance, which are as many"
+_BY_FIRST = (
+    "A layer counts as a whole by its first parameter, the weight, as torchsummary does. Ask each parameter for "
+    "requires_grad: a bias may differ."
+)
+
+
+def _by_first(*, trainable: bool) -> Slip:
+    def counts(held: HeldTensor, _: bool) -> bool:  # noqa: FBT001
+        return next(held.module.parameters(recurse=False)).requires_grad is trainable
+
+    return Slip(of="which", change=counted_if(counts), says=_BY_FIRST)
+
+
 _OF_ALL = _but(LIBRARY, "all", "swapped", "buffers_alone")
 _LIBRARIES: dict[str, Library] = {
     "all": _OF_ALL,
-    "trainable": _but(LIBRARY, "frozen", "buffers_alone"),
+    "trainable": {**_but(LIBRARY, "frozen", "buffers_alone"), "by_first": _by_first(trainable=True)},
     "frozen": {
         **_but(LIBRARY, "frozen"),
+        "by_first": _by_first(trainable=False),
         "running_statistics": Slip(
             of="extra", change=also(BUFFER), says=f"What batch norm has is counted: its {_OF_NORMS}. {_NOT_FROZEN}"
         ),

@@ -68,6 +68,23 @@ def test_slips_of_buffers_and_of_frozen_parameters():
         assert dict(slips.parameters_slips(NORMS, which=which)["values"])["state"] == state
 
 
+def half_of_a_layer_frozen():
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 5, 1), nn.Linear(6, 2))
+    net[0].bias.requires_grad_(False)  # noqa: FBT003
+    net[1].weight.requires_grad_(False)  # noqa: FBT003
+    return net
+
+
+def test_a_layer_that_is_trainable_by_its_weight_as_torchsummary_has_it():
+    half = Given(half_of_a_layer_frozen, (2, 3, 8, 8))
+    net = half.with_weights()[0]
+    by_weight = sum(sum(each.numel() for each in layer.parameters()) for layer in net if layer.weight.requires_grad)
+    whole = sum(each.numel() for each in net.parameters())
+    known = [dict(slips.parameters_slips(half, which=which)["values"])["by_first"] for which in ("trainable", "frozen")]
+    assert known == [by_weight, whole - by_weight]
+    assert by_weight != parameters(half, which="trainable")
+
+
 class Pair(nn.Module):
     """A recurrent module whose output is a tensor."""
 
