@@ -74,7 +74,7 @@ MACS_SLIPS = {
     "linear_inputs_twice": {"linear": "y.numel() * m.in_features ** 2"},
     "last_layer": {"rows": "rows = [row for row in rows if row[0] != rows[-1][0]]"},
     "first_layer": {"rows": "rows = [row for row in rows if row[0] != rows[0][0]]"},
-    "repeats": {"rows": "rows = list({row[0]: row for row in rows}.values())"},
+    "repeats": {"rows": "rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]"},
     "norm_once": {"kinds": "nn.Conv2d, nn.Linear, nn.BatchNorm2d"},
     "norm_twice": {"kinds": "nn.Conv2d, nn.Linear, nn.BatchNorm2d", "norm": "2 * x.numel()"},
     "pool_inputs": {"kinds": "nn.Conv2d, nn.Linear, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d"},
