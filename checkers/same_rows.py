@@ -219,7 +219,7 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
         return correct(all_right("rows", parts, "no rows are expected") + abridged)
     reasons = [(name, verdict.reason) for name, verdict in wrong]
     reason = tally("rows", parts, wrong=reasons, missing=missing, extra=judged.extra)
-    reason += f"; yours are called {listed(judged.aside)}" if judged.aside and not judged.pairs else ""
+    reason += f"; what is there: {listed(judged.aside)}" if judged.aside and not judged.pairs else ""
     credit = sum((verdict.credit for _, verdict in judged.rows), Fraction(0)) / (parts + len(judged.extra))
     agrees = not (missing or judged.extra) and all(verdict.agrees for _, verdict in judged.rows)
     facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}

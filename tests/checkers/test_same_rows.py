@@ -586,8 +586,8 @@ def test_a_default_that_was_filled_in_wrongly_is_told_to_be_left_out():
 def test_where_no_name_is_right_it_is_said_what_the_rows_are_called():
     expected, others = table(row("Conv2d", 1), row("Linear", 2)), "allowed"
     verdict = same_rows(table(row("Conv2d'>", 1), row("Linear'>", 2)), expected, others=others)
-    assert verdict.reason.endswith("2 missing: 'Conv2d', 'Linear'; yours are called 'Conv2d'>', 'Linear'>'")
-    assert "yours" not in same_rows(table(row("Conv2d", 1), row("ReLU", 2)), expected, others=others).reason
+    assert verdict.reason.endswith("2 missing: 'Conv2d', 'Linear'; what is there: 'Conv2d'>', 'Linear'>'")
+    assert "what is there" not in same_rows(table(row("Conv2d", 1), row("ReLU", 2)), expected, others=others).reason
 
 
 def test_a_cell_in_which_nothing_is_expected_may_hold_anything():
