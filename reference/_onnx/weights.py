@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 import onnx
@@ -24,6 +25,15 @@ _RAW, _FLOATS, _DOUBLES = 9, 4, 10
 _CONTIGUOUS = {_RAW: None, _FLOATS: "<f4", _DOUBLES: "<f8"}  # fields whose bytes are the elements, one behind the other
 _TYPE_OF = {_FLOATS: onnx.TensorProto.FLOAT, _DOUBLES: onnx.TensorProto.DOUBLE}
 _TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+
+
+_OPEN: WeakSet[mmap.mmap] = WeakSet()
+
+
+def give_pages_back() -> None:
+    """Let go of the memory that mapped files take; what is looked at again is read again."""
+    for each in _OPEN if hasattr(mmap, "MADV_DONTNEED") else ():  # Windows has none
+        each.madvise(mmap.MADV_DONTNEED)
 
 
 class Weights:
@@ -101,6 +111,7 @@ class Weights:
         if file not in self._maps:
             with file.open("rb") as opened:
                 self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+            _OPEN.add(self._maps[file])
         return self._maps[file]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import onnx
 
+from .._onnx.weights import give_pages_back
 from .node_kinds import disagreement
 from .rounding import CLOSE, sizes_of_terms
 from .runtimes import RefusedError, by_onnxruntime, by_reference, in_words_of, inlined, with_products_in_words
@@ -60,12 +61,13 @@ def execute(
     seed = secrets.randbits(64)
     try:
         with _limited(seconds):
-            model = onnx.load(str(submitted))
+            give_pages_back()  # onnxruntime has the weights twice while it loads them
             generator = np.random.default_rng(seed)
             feeds = {name: _drawn(generator, proof, name) for name, _, _ in proof.original.inputs}
             given = {theirs: feeds[ours] for theirs, ours in proof.inputs.items()}
             given |= proof.own.draw(generator) if proof.own is not None else {}
             wanted = by_onnxruntime(str(original), feeds) if proof.own is None else _own_outputs(proof, feeds, given)
+            model = onnx.load(str(submitted))  # after the session of the original is gone: each holds all weights
             got = _run(submitted, model, given, declared, seconds)
             done = _compared(got, wanted, proof.outputs, seed, lambda name: _terms(name, original, proof, feeds, given))
             if not done.is_counterexample or proof.own is not None:
