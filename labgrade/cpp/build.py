@@ -46,7 +46,7 @@ _MOST_NOTES, _NOTE_CHARS = 5, 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What came of a build: the files that it made, by POSIX path from the sources' folder, or why there are none.
+    """The outcome of a build: the files that it made, by POSIX path from the sources' folder, or why there are none.
 
     `failed` is then what a program that can't run comes to, with the reason for the student and the log as `stdout`.
     """
@@ -58,7 +58,7 @@ class Built:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The files that can be run."""
+        """Return the files that can be run."""
         return tuple(sorted(path for path in self.files if not re.search(r"\.so(\.\d+)*$", path)))
 
 
@@ -69,7 +69,7 @@ class _NotKeptError(Exception):
 
 
 class Builder:
-    """Builds each content once. `folder` is where builds are remembered; `explain` reads what tools said."""
+    """Builds programs, each content once. `folder` keeps the builds; `explain` reads what tools printed."""
 
     def __init__(self, runner: Runner, folder: Path, explain: Explain = explaining.read) -> None:
         self._explain = explain
@@ -80,7 +80,7 @@ class Builder:
         self._torch = _torch_folder()
 
     def build(self, sources: Sources, program: str) -> Built:
-        """The build of some sources; remembered, where it was made before.
+        """Return the build of some sources, a remembered one if there is one.
 
         Raises:
             FaultError: a compiler or CMake is missing, or the sandbox failed.
@@ -105,7 +105,7 @@ class Builder:
             raise FaultError(message) from error
 
     def _make(self, sources: Sources, plan: Mapping[str, str], folder: Path) -> None:
-        """Build, and write what is kept of it, if it would be the same again.
+        """Build, and store the result if another try would give the same.
 
         Raises:
             _NotKeptError: it may not be: time, memory or output did not suffice.
@@ -128,7 +128,7 @@ class Builder:
         _keep(folder, ended, failed, hint)
 
     def _failure(self, ended: ProgramRun, log: str, sources: Sources) -> tuple[ProgramRun | None, str]:
-        """Why there is no program, and what to do about it; (None, "") where the tools ended well."""
+        """Return why there is no program, and what to do; (None, "") where the tools succeeded."""
         if ended.status == "returned" and ended.code == 0:
             return None, ""
         failed = replace(ended, code=None, stdout=excerpt(log, _SAID_CHARS).encode(), stderr=b"", files={})
@@ -148,7 +148,7 @@ class Builder:
         return replace(failed, status="crashed", code=ended.code, reason=reason), hint
 
     def _version(self, tool: str) -> str:
-        """What a tool says of itself, in the jail that it will work in.
+        """Return a tool's version, asked in the jail in which it will work.
 
         Raises:
             FaultError: it is not there.
@@ -175,7 +175,7 @@ def _torch_folder() -> Path:
 
 
 def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str) -> None:
-    """Write what is remembered: programs and libraries, and a list of them with all that is to be said."""
+    """Store a build: its programs and libraries, and a list of them with the notes."""
     names: list[str] = []
     for path, data in sorted(ended.files.items()):
         if failed is None and data.startswith(_ELF) and _is_within(path) and "/CMakeFiles/" not in f"/{path}":
@@ -193,13 +193,13 @@ def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str)
 
 
 def _notes(said: bytes) -> list[str]:
-    """What the script noted, one on a line; a build of the student's may have changed it: it is read as theirs."""
+    """Return the build script's notes, one a line. The student's build may have changed them: don't trust them."""
     lines = decoded(said[:_NOTES_BYTES]).splitlines()[:_MOST_NOTES]
     return [excerpt(line, _NOTE_CHARS) for line in lines if line.strip()]
 
 
 def _is_within(path: str) -> bool:
-    """Whether a path leads to a place below the sources. A build may have tampered with what collects its files."""
+    """Return whether a path leads below the sources. A build may have tampered with the list of its files."""
     return "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 

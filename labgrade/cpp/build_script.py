@@ -51,7 +51,7 @@ exec {compiler} "$@" -DNDEBUG -Wno-error -g0 -fmax-errors=5 {rpath}
 
 
 def main() -> int:
-    """Build; what the tools say goes to stdout. The exit code is that of the step that failed, else 0."""
+    """Build. The tools' output goes to stdout; the exit code is that of the step that failed, else 0."""
     plan = json.loads(sys.argv[1])
     torch = _without_blanks(plan["torch"])
     here = Path.cwd()
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def _without_blanks(torch: str) -> str:
-    """LibTorch by a path that no file has to quote: an environment may lie in a folder with a blank.
+    """Return a path to LibTorch without blanks, which no build file has to quote.
 
     It lasts as long as the build; what a program finds its libraries by is the real one.
     """
@@ -124,7 +124,7 @@ def _environment(torch: str, tools: Path) -> dict[str, str]:
 
 
 def _compilers(torch: str) -> Path:
-    """A folder with compilers that add what every program needs; it comes first in the search path.
+    """Make a folder of compilers that add the flags that every program needs. It comes first in the search path.
 
     Every compiler that files may name is GNU's, in the version that is here.
     """
@@ -141,7 +141,7 @@ def _compilers(torch: str) -> Path:
 
 
 def _said(command: list[str], here: Path, environment: dict[str, str]) -> int:
-    """Run it, and pass on the first of what it says: a template that goes wrong fills a disk."""
+    """Run a command and pass on the beginning of its output: the errors of one template can fill a disk."""
     process = subprocess.Popen(
         command, cwd=here, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -153,7 +153,7 @@ def _said(command: list[str], here: Path, environment: dict[str, str]) -> int:
 
 
 def _changed_settings(here: Path, torch: str) -> list[str]:
-    """Let what names a libtorch on another machine name the libtorch of this one, and each compiler ours.
+    """Rewrite settings that name LibTorch or a compiler of another machine to those of this one.
 
     Line ends become Unix's: make would hand the others on to the compiler.
     """
@@ -173,7 +173,7 @@ def _changed_settings(here: Path, torch: str) -> list[str]:
 
 
 def _forget_binaries(here: Path) -> None:
-    """What was built elsewhere may be newer than its sources, and would then not be built."""
+    """Remove binaries that were handed in: they may be newer than the sources, which then would not be built."""
     for file in here.rglob("*"):
         with contextlib.suppress(OSError):
             if file.is_file() and (file.suffix in (".o", ".a") or file.open("rb").read(4) == _ELF):

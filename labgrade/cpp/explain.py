@@ -36,7 +36,7 @@ MOST_CHARS = 1 << 18  # of what a tool or a program said that are looked at
 
 
 def read(found: Found, submission: Submission, said: str) -> tuple[str, ...]:
-    """What is found in a `log`, or in the errors of a `crash`, that were `said`, or in the `sources`.
+    """Return the parts of sentences that describe a build's `log`, a `crash`, what was `said`, or the `sources`.
 
     A log: the limit that was broken, the first error, the remedy. A crash: whether memory was missing, the exception
     that nothing caught and what it says, the last line, the model that could not be opened. Sources: the model
@@ -65,7 +65,7 @@ def _crash(errors: str) -> tuple[str, ...]:
 
 
 def _cause(said: str, errors: str) -> str:
-    """What was thrown; of an operation in the model, what failed there, which stands at the end."""
+    """Return the error that was thrown; where an operation of the model failed, the last line, which says why."""
     under = _UNDERLYING.findall(errors) if said.startswith(_INTERPRETER) else []
     return _COMPILATION_UNIT.sub("", under[-1].strip() if under else said)
 

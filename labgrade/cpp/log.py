@@ -36,7 +36,7 @@ _SAID_CHARS = 400
 
 
 def first_error(log: str) -> str:
-    """The first error with its file and line, in one line: of the compiler, else of CMake, the linker, make.
+    """Return the first error with its file and line: the compiler's, else that of CMake, the linker or make.
 
     An error inside of a library's header is placed at the line of the student's that led there.
     """
@@ -55,12 +55,12 @@ def first_error(log: str) -> str:
 
 
 def broken_limit(log: str) -> str:
-    """`disk` or `memory` where a tool says that it ran out of it; else nothing."""
+    """Return `disk` or `memory` where a tool says that it ran out of it, else an empty text."""
     return "disk" if _FULL.search(log) else "memory" if _HUNGRY.search(log) else ""
 
 
 def remedy(log: str) -> str:
-    """What to do about errors that come from where a program is built; nothing for the others."""
+    """Return the remedy for an error that comes from the build environment; an empty text for others."""
     if _NETWORK.search(log):
         return (
             "the build has no network access: hand in what it needs, and let find_package(Torch) find LibTorch, "
@@ -84,7 +84,7 @@ def remedy(log: str) -> str:
 
 
 def _unlinked(log: str) -> str:
-    """What is missing where LibTorch is not linked: what finds it, or what links it, as far as the log tells."""
+    """Return what a build file lacks where LibTorch is not linked: what finds it, or what links it."""
     if not _CONFIGURED.search(log):
         return "link LibTorch: -ltorch -ltorch_cpu -lc10, behind the files that use it"
     if "Found Torch" not in log:
@@ -105,7 +105,7 @@ def _compiled(found: re.Match[str], log: str) -> str:
 
 
 def _led_there(found: re.Match[str], log: str) -> Iterator[str]:
-    """The places that the compiler names on the way to an error: before it what includes, around it what requires."""
+    """Yield the places that the compiler names beside an error: what includes it, what requires it."""
     before = log[: found.start()].rpartition("error: ")[2]
     yield from (match["place"] for match in _REQUIRED.finditer(before))
     yield from (match["place"] for match in _FROM.finditer(before))
@@ -113,7 +113,7 @@ def _led_there(found: re.Match[str], log: str) -> Iterator[str]:
 
 
 def _is_own(place: str) -> bool:
-    """Whether a place is a file of the sources: a path within their folder in the sandbox."""
+    """Return whether a place is a file of the student's sources."""
     return not place.startswith("/") or "/handin/" in place
 
 

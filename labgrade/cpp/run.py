@@ -35,7 +35,7 @@ _OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was ru
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What came of building and running: the run, with notes, and what to do where it failed."""
+    """The outcome of building and running a program: the run, its notes, and what to do where it failed."""
 
     run: ProgramRun
     notes: tuple[str, ...] = ()
@@ -43,12 +43,12 @@ class Program:
 
 
 def find(form: BuildForm, submission: Submission) -> Sources | str | None:
-    """The sources of a form; why they can't be found; None where there are none."""
+    """Return the sources that a form names, or why they can't be found; None where there are none."""
     return build_sources.find(submission, form.folder)
 
 
 class Programs:
-    """Builds and runs programs; each build of a submission is asked for once. `explain` reads what they said."""
+    """Builds and runs programs, each build of a submission once. `explain` reads their output."""
 
     def __init__(self, runner: Runner, provide: Provide, builder: Builder, explain: Explain = explaining.read) -> None:
         self._explain = explain
@@ -58,7 +58,7 @@ class Programs:
         self._built: dict[tuple[Path, str, str], Built] = {}
 
     def run(self, form: BuildForm, sources: Sources, *, subject: SubjectSpec | None, limits: Limits) -> Program:
-        """Build the sources, where that was not done before, and run the program that the form names.
+        """Build the sources unless they are built, and run the program that the form names.
 
         Raises:
             FaultError: a compiler is missing, what the program is given can't be made, or the sandbox failed.
@@ -95,7 +95,7 @@ class Programs:
         return self._told(ended, form, sources, notes)
 
     def _told(self, ended: ProgramRun, form: BuildForm, sources: Sources, notes: tuple[str, ...]) -> Program:
-        """A run in words, with what to do."""
+        """Describe a run, with what to do."""
         if ended.status not in ("crashed", "returned") or (ended.status, ended.code) == ("returned", 0):
             return Program(run=ended, notes=notes)
         submission = Submission(name="", folder=sources.folder, files=sources.files)
@@ -107,14 +107,14 @@ class Programs:
 
 
 def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
-    """Whether it may be PyTorch's tutorial that speaks, which wants one argument: `if (argc != 2) return -1`."""
+    """Return whether a program seems to be PyTorch's tutorial, which takes one argument: `if (argc != 2) return -1`."""
     both = form.given == (programs.TORCHSCRIPT, programs.INPUT_SIZE)
     refused = ended.status == "returned" and (ended.code or 0) > 0
     return both and refused and (not ended.stdout.strip() or b"usage" in ended.stdout.lower())
 
 
 def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
-    """The program of that name, or the only program, with a note; nothing, with the reason."""
+    """Return the program of that name, or the only one, with a note; or None with the reason."""
     named = [path for path in built.programs if path.rpartition("/")[2] == form.program]
     if named:
         return min(named, key=lambda path: (path.count("/"), path)), ""
@@ -126,7 +126,7 @@ def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
 
 
 def in_words(run: ProgramRun, name: str, crash: tuple[str, ...]) -> ProgramRun:
-    """A run whose status tells how it ended, by its exit code too, with a reason for the student.
+    """Return the run with a status that follows from its exit code, too, and with a reason for the student.
 
     `crash`: what a reader found in what it said on stderr (`explain.read`).
     """
@@ -146,7 +146,7 @@ def in_words(run: ProgramRun, name: str, crash: tuple[str, ...]) -> ProgramRun:
 
 
 def remedy(run: ProgramRun, form: BuildForm, unopened: str, sources: tuple[str, ...]) -> str:
-    """What to do, or nothing. `unopened`: a model that it could not open; `sources`: what a reader found in them."""
+    """Return what to do, or nothing. `unopened` is a model that can't be opened, `sources` what a reader found."""
     if run.status == "crashed" and "SIGSEGV" in run.reason:
         return (
             "it used memory that is not its own: an index beyond the end, a null pointer, or an argv[i] that was not "

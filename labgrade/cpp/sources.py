@@ -37,11 +37,11 @@ class Sources:
     file: str = ""
 
     def paths(self) -> dict[str, Path]:
-        """Each file with its place."""
+        """Return each file with its path."""
         return {file: self.folder / file for file in self.files}
 
     def digest(self) -> str:
-        """A digest of every name and content.
+        """Return a digest of all names and contents.
 
         Raises:
             OSError: one can't be read.
@@ -53,7 +53,7 @@ class Sources:
 
 
 def find(submission: Submission, folder: str) -> Sources | str | None:
-    """The sources below `folder` (`""` is the top); why they can't be found; None where there are none.
+    """Return the sources below `folder` (`""` is the top), or why they can't be found; None where there are none.
 
     A folder that lies deeper, or is written in other case, is taken where it is the only one of its name. What was
     built elsewhere and LibTorch itself are left out, and so are large files, which are models. Where there is no such
@@ -110,7 +110,7 @@ def _below(file: str, base: str) -> bool:
 
 
 def _kept(top: Path, files: list[str]) -> tuple[str, ...]:
-    """What a build needs, sorted."""
+    """Return the files that a build needs, sorted."""
     elsewhere = _holding(files, "CMakeCache.txt") - _holding(files, "CMakeLists.txt")
     kept, room = [], _MOST_BYTES
     for file in sorted(files):

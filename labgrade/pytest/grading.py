@@ -45,7 +45,7 @@ _GRADING = pytest.StashKey["Grading"]()
 
 
 def begin(config: pytest.Config, unchanged: Unchanged | None) -> None:
-    """Find the submissions, and have specs collected in place of tests. `unchanged` remembers what the run comes to.
+    """Find the submissions, and have pytest collect specs in place of tests. `unchanged` remembers the outcomes.
 
     Raises:
         pytest.UsageError: there is no such submission.
@@ -89,7 +89,7 @@ class Grading:
         self.grader.oracle.memory.watch()
 
     def protect(self) -> None:
-        """Find out what protects the grader from submissions.
+        """Determine what protects the grader from submissions.
 
         Raises:
             UsageError: nothing does, and nobody said that this is all right.
@@ -101,16 +101,16 @@ class Grading:
             raise
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """The session whose exit code says that a task could not be graded, or a report not written."""
+        """Keep the session, whose exit code says that a task could not be graded or a report not written."""
         self._session = session
 
     @property
     def _is_safe(self) -> bool:
-        """Whether no student's code can write what is remembered."""
+        """Return whether students' code is kept from writing what is remembered."""
         return self.grader.runner.protection.tier != "D"
 
     def graded(self, job: GradingJob) -> Recorded:
-        """What a check came to: the events of the run are heard until it is among them.
+        """Return the outcome of a check: read the run's events until it is among them.
 
         Where the ledger fails, the run ends: what is kept is kept.
         """
@@ -128,7 +128,7 @@ class Grading:
         return self._graded[job]
 
     def _begun(self) -> Worker:
-        """What grades. Expected values are taken in with the first check that is to be judged, if there is one."""
+        """Return the grader, started once. Expected values are loaded with the first check that has to be judged."""
         return Worker(
             self.plan,
             self.grader,
@@ -137,7 +137,7 @@ class Grading:
         )
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """A spec of a task."""
+        """Collect a task's spec."""
         spec_of_task = file_path.suffix == ".yaml" and file_path.name != "lab.yaml"
         return SpecFile.from_parent(parent, path=file_path) if spec_of_task else None
 
@@ -161,7 +161,7 @@ class Grading:
         gc.freeze()  # none of that is garbage before the end, where pytest looks twice for some
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """No Python of anybody's is collected while grading, and beside the specs nothing."""
+        """Ignore everything but specs: while grading no Python file is collected."""
         here = self.config.invocation_params.dir
         named = [here / argument.partition("::")[0] for argument in self.config.args]
         handed_in = HandedIn(here, self.config.getoption("submissions_dir"))
@@ -169,13 +169,13 @@ class Grading:
         return True if collection_path.suffix == ".py" or beside else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep what is wrong with a spec; xdist's workers each collect, so it comes more than once."""
+        """Keep a spec's errors. Each worker of xdist collects, so they come more than once."""
         if report.failed:
             self.broken[report.nodeid] = str(report.longrepr)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """Say in the report of the phase that ends a check which check it is: under xdist it travels."""
+        """Name the check in the report of its last phase, which xdist sends to the controller."""
         report = yield
         if isinstance(item, CheckItem) and (call.when == "call" or (call.when == "setup" and not report.passed)):
             report.labgrade = [encodable(item.job.who), *(item.job.place or ())]
@@ -183,20 +183,20 @@ class Grading:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Under xdist this runs in the controller, with what the workers sent."""
+        """Take in a check's outcome; under xdist the controller does, from what workers sent."""
         self._reported.add(tuple(getattr(report, "labgrade", ())))
         if getattr(report, "labgrade_remembered", False):
             count_remembered(self.config, report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Hand the plan to an xdist worker, and where this process's servers are: one set serves all."""
+        """Give a worker of xdist the plan and the address of this process's servers, which all share."""
         servers = self.grader.runner.share() if sys.platform == "linux" else None
         options.hand_over(node.workerinput, self.plan, servers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """What a worker of xdist wrote among the remembered values, it says when it ends."""
+        """Take over what a worker of xdist computed, which it says when it ends."""
         self.written |= getattr(node, "workeroutput", {}).get("labgrade_written", {})
 
     def pytest_sessionfinish(self) -> None:
@@ -212,7 +212,7 @@ class Grading:
         gc.freeze()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """The report for the TA; as JSON too where asked for."""
+        """Print the report for the TA, and write it as JSON where asked for."""
         if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
             return
         where = console(terminalreporter)
@@ -233,7 +233,7 @@ class Grading:
             self._exit_with(pytest.ExitCode.INTERRUPTED)
 
     def _report(self) -> Report:
-        """The results folder's report of what this run was to grade, in the order in which submissions were named."""
+        """Return the report of what this run was to grade, in the order in which the submissions were named."""
         folder = self.plan.request.results
         graded = results.with_hidden_points(read.report_of(folder), results.secret_labs(self.plan.course.specs))
         whole = handed_in_times.with_noted_moments(graded, folder)
@@ -258,7 +258,7 @@ class Grading:
         return replace(submission, tasks=tuple(task for task in tasks if task.checks))
 
     def _stopped(self) -> bool:
-        """Whether pytest ended before its last check, as `-x` has it."""
+        """Return whether pytest stopped before the last check, as with `-x`."""
         return self._session is not None and bool(self._session.shouldfail or self._session.shouldstop)
 
     def _exit_with(self, code: pytest.ExitCode) -> None:
@@ -270,7 +270,7 @@ class SpecFile(pytest.File):
     """A task."""
 
     def collect(self) -> Iterator[pytest.Collector]:
-        """One collector a submission."""
+        """Yield a collector for each submission."""
         plan = self.config.stash[_GRADING].plan
         (spec,) = load.read_all([self.path], plan.course)
         if spec.task is None:
@@ -287,7 +287,7 @@ class SubmissionNode(pytest.Collector):
         self.task, self.who = task, who
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item a check, or a case of it."""
+        """Yield an item for each check, or for each case of it."""
         for item in items(self.task):
             yield CheckItem.from_parent(self, name=item.id, task=self.task, who=self.who, item=item)
 

@@ -23,13 +23,13 @@ class HandedIn:
         self._named = (here / Path(named).expanduser()).resolve() if named else None
 
     def holds(self, path: Path) -> bool:
-        """Whether something was handed in."""
+        """Return whether a path lies in a hand-in."""
         place = path.resolve()
         around = (each for each in place.parents if each.name == "submissions" and (each.parent / "specs").is_dir())
         return (self._named is not None and place.is_relative_to(self._named)) or any(around)
 
     def refuse(self, settings: Path | None, plugins: Any) -> None:
-        """Refuse settings that were handed in, and from now on each conftest.py.
+        """Refuse pytest settings that were handed in, and from now on each handed-in conftest.py.
 
         Raises:
             pytest.UsageError: those are a student's.
@@ -48,7 +48,7 @@ class HandedIn:
         plugins._importconftest = imported  # noqa: SLF001
 
     def beside(self, path: Path, specs: Path, named: Iterable[Path]) -> bool:
-        """Whether a path leads to no spec: beside these there may be hand-ins, also those of other labs.
+        """Return whether a path leads to no spec. Hand-ins may lie beside specs, also those of other labs.
 
         `named`: the folders and files that the command names; those around the specs name the specs.
         """

@@ -28,7 +28,7 @@ RUNNER = pytest.StashKey["Runner"]()  # what opened the hand-ins, and runs them 
 
 
 def refuse(config: pytest.Config, there: Course) -> None:
-    """Refuse, before anything is graded for it, what can't be done.
+    """Refuse options that can't be satisfied, before anything is graded.
 
     Raises:
         UsageError: the report can't be written, or a spec is not there.
@@ -49,20 +49,20 @@ def refuse(config: pytest.Config, there: Course) -> None:
 
 
 def hand_over(workerinput: dict[str, object], plan: Plan, servers: Path | None) -> None:
-    """Hand an xdist worker the plan, and where this process's servers are: one set serves all."""
+    """Give a worker of xdist the plan and the address of this process's servers, which all share."""
     if servers is not None:
         workerinput[_SERVERS] = str(servers)
     workerinput[_PLAN] = pickle.dumps(plan)
 
 
 def shared(config: pytest.Config) -> Path | None:
-    """In one of xdist's workers: where the servers of its controller are to be had."""
+    """Return the address of the controller's servers, in a worker of xdist."""
     servers = getattr(config, "workerinput", {}).get(_SERVERS)
     return Path(servers) if servers else None
 
 
 def plan(config: pytest.Config) -> Plan:
-    """What is to be graded, into a results folder that ends with the run where none is named.
+    """Return the plan of the run. Without a named results folder a temporary one is used.
 
     An xdist worker has its controller's.
 

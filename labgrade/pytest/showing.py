@@ -82,7 +82,7 @@ class ToldItem(pytest.Item):
 
 
 def set_up(config: pytest.Config) -> None:
-    """Have pytest say little: the report at the end says it better than tracebacks and lists of names.
+    """Make pytest's own output short: the report at the end replaces tracebacks and lists of names.
 
     Where stdout is for the JSON, all that pytest says goes to stderr.
     """
@@ -97,14 +97,14 @@ def set_up(config: pytest.Config) -> None:
 
 
 def count_remembered(config: pytest.Config, report: pytest.TestReport) -> None:
-    """Have pytest's last line say how many checks were judged in an earlier run."""
+    """Add to pytest's last line how many checks were judged in an earlier run."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.stats.setdefault("remembered", []).append(report)
 
 
 def console(reporter: pytest.TerminalReporter) -> Console:
-    """What prints where pytest does."""
+    """Return a console that prints where pytest does."""
     from rich.console import Console
 
     writer = reporter._tw  # noqa: SLF001 - the only way to its width and colours
@@ -119,7 +119,7 @@ def console(reporter: pytest.TerminalReporter) -> Console:
 
 
 def show(config: pytest.Config, where: Console, report: Report) -> None:
-    """Print the report for the TA; write it as JSON and as a page, too, where asked for.
+    """Print the report for the TA, and write it as JSON and as a page where asked for.
 
     Raises:
         LabgradeError: one can't be written.

@@ -38,7 +38,7 @@ _CHOOSING_MORE = ("results", "fresh", "report_html", "collectonly", "setuponly",
 
 
 def of(config: pytest.Config) -> Unchanged | None:
-    """What is remembered of this command; None where it is one of which nothing is."""
+    """Return what is remembered of this command; None for commands that are never remembered."""
     chooses = any(config.getoption(name, None) for name in (*_CHOOSING, *_CHOOSING_MORE))
     if chooses or hasattr(config, "workerinput") or any("::" in each for each in config.args):
         return None
@@ -61,7 +61,7 @@ class Unchanged:
         self._state = self._now()
 
     def again(self) -> bool:
-        """Repeat what the last run came to, if that is remembered and trusted; return whether it was repeated."""
+        """Repeat the outcomes of the last run if they are remembered and trusted; return whether they were."""
         found = self._cache.read(self._key) if self._state else None
         try:
             kept: Any = found[0] if found else {}
@@ -78,7 +78,7 @@ class Unchanged:
         return True
 
     def keep(self, items: Sequence[pytest.Item], report: Report, protection: tuple[str, ...]) -> None:
-        """Remember what a run came to that ended, unless some of it may come out otherwise next time."""
+        """Remember the outcomes of a finished run, unless one of them may differ next time."""
         checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
         passing = any(check.verdict.outcome in PASSING or check.verdict.unsteady for check in checks)
         told = [each for each in items if isinstance(each, ToldItem)]
@@ -90,7 +90,7 @@ class Unchanged:
         self._cache.write(self._key, kept)
 
     def _now(self) -> str:
-        """The digest of all that the run follows from; empty where that is too much to look at."""
+        """Return a digest of everything that determines the run; empty where that is too much to read."""
         entries = list(_counted(self._source))
         if len(entries) > _MOST_FILES:
             return ""
@@ -101,7 +101,7 @@ class Unchanged:
         return key_of(around(root, self._home), beside, handed_in)
 
     def _protection(self) -> tuple[str, ...]:
-        """What protects now. Where nothing does, students' code can write what is remembered."""
+        """Return the protection now in force. Without one, students' code could write what is remembered."""
         from labgrade.sandbox.runner import Runner
 
         with Runner() as runner:
@@ -124,21 +124,21 @@ class _Telling:
         self._config, self._report, self._checks = config, report, checks
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """A spec, with what is remembered of it."""
+        """Collect a spec with its remembered outcomes."""
         own = [rest for path, *rest in self._checks if path == str(file_path)]
         return _Spec.from_parent(parent, path=file_path, checks=own) if own else None
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """No Python of anybody's is collected while grading."""
+        """Ignore all Python files: none is collected while grading."""
         return True if collection_path.suffix == ".py" else None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Report each check once: by the phase that ends it."""
+        """Report each check once, in its last phase."""
         if report.when == "call" or (report.when == "setup" and not report.passed):
             count_remembered(self._config, report)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """The same report."""
+        """Print the same report as the run that is repeated."""
         where = console(terminalreporter)
         try:
             show(self._config, where, self._report)
@@ -157,7 +157,7 @@ class _Spec(pytest.File):
         self._checks = checks
 
     def collect(self) -> Iterator[pytest.Collector]:
-        """One collector a submission."""
+        """Yield a collector for each submission."""
         for who, own in groupby(self._checks, key=lambda each: each[1]):
             yield _Submission.from_parent(self, name=encodable(who), checks=list(own))
 
@@ -170,7 +170,7 @@ class _Submission(pytest.Collector):
         self._checks = checks
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item a check, or a case of it."""
+        """Yield an item for each check, or for each case of it."""
         for line, who, name, told in self._checks:
             yield _Remembered.from_parent(self, name=name, line=line, who=who, told=told)
 
@@ -188,7 +188,7 @@ class _Remembered(ToldItem):
 
 
 def _counted(source: Path) -> Iterator[list[Any]]:
-    """Each file of all hand-ins with its time, up to one more than are looked at."""
+    """Yield each file of all hand-ins with its time, up to one more than the limit."""
     count = 0
     for folder, _, names in os.walk(source):
         for name in names:
@@ -208,7 +208,7 @@ def _times(path: Path) -> list[int]:
 
 
 def _repository(source: Path) -> Iterable[list[Any]]:
-    """What tells that a repository around the hand-ins got another commit."""
+    """Return what changes when a repository around the hand-ins gets another commit."""
     top = next((each for each in (source, *source.parents) if (each / ".git").exists()), None)
     if top is None:
         return []
@@ -217,7 +217,7 @@ def _repository(source: Path) -> Iterable[list[Any]]:
 
 
 def _said(path: Path) -> str:
-    """The digest of a file: to be read in the jail it is linked there, which changes one of its times."""
+    """Return a file's digest. Its times would not do: the jail links the file, which changes one of them."""
     with suppress(OSError), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
     return ""

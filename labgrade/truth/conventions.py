@@ -17,7 +17,7 @@ _MOST = 256
 
 
 def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
-    """A row a choice: the conventions that are free, the value, and whether it differs from that of the defaults.
+    """Return a row for each choice of conventions: the choice, the value, and whether it differs from the default's.
 
     Free are those with few values (words to choose from, yes or no) that `chosen` does not set. What can't be computed
     under a choice is said in its place.
@@ -39,7 +39,7 @@ def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, 
 
 
 def short(value: Any) -> Any:
-    """A value on one line; of a table the number of its rows and what its numbers come to."""
+    """Return a value on one line; of a table the number of rows and the sums of its numbers."""
     if not isinstance(value, list | dict):
         return value
     numbers = list(_numbers(value))
@@ -53,7 +53,7 @@ def _choices(parameter: Parameter) -> list[Any]:
 
 
 def _values(schema: dict[str, Any]) -> list[Any]:
-    """All values that a schema allows, where they are few; else none."""
+    """Return the values that a schema allows where these are few, else none."""
     few: dict[str, list[Any]] = {"boolean": [False, True], "null": [None]}
     return list(schema["enum"]) if "enum" in schema else few.get(str(schema.get("type")), [])
 

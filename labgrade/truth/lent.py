@@ -42,7 +42,7 @@ class Lender:
         self._process: subprocess.Popen[bytes] | Forked | None = None
 
     def start(self, fork: Fork = lambda *_: None) -> bool:
-        """Start the process, if it was not: to load torch takes longer than most values. Whether it is there.
+        """Start the process once, as loading torch takes longer than most values; return whether it runs.
 
         What it was forked of learns neither the environment nor the folder, nor where its modules are searched.
         """
@@ -58,7 +58,7 @@ class Lender:
         return self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
-        """End it, once nobody has a fork of it any more."""
+        """End the process once nobody uses a fork of it."""
         if self.line is not None:
             self.line.close()
             self._theirs.close()
@@ -88,22 +88,22 @@ class Borrowed:
         self.stdin, self.stdout = self._own.makefile("wb"), self._own.makefile("rb")
 
     def poll(self) -> int | None:
-        """None: whether it lives shows when it is asked."""
+        """Return None: only a request shows whether the process lives."""
         return None
 
     def kill(self) -> None:
-        """End it: it answers nobody any more."""
+        """End the fork."""
         with contextlib.suppress(OSError):
             self._own.shutdown(socket.SHUT_RDWR)
 
     def wait(self) -> int | None:
-        """None: how it ended is its parent's to know."""
+        """Return None: only its parent knows how it ended."""
         self._own.close()
         return None
 
 
 def answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, Any]) -> bytes:
-    """The line that a process replies; one without an end where it is gone."""
+    """Return the process's reply, a line; without its end where the process is gone."""
     if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
         message = "the worker has no pipes"
         raise FaultError(message)

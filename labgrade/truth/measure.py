@@ -59,7 +59,7 @@ class UnfitError(Exception):
 
 
 def find(submission: Submission, pattern: str, what: str = "model") -> Artifact:
-    """The one file of a submission that matches the pattern; `what` it is called in messages.
+    """Return the one file of a submission that matches the pattern; messages call it `what`.
 
     Raises:
         UnfitError: there is none, or there are several.
@@ -78,7 +78,7 @@ def find(submission: Submission, pattern: str, what: str = "model") -> Artifact:
 
 
 class Measurer:
-    """Computes quantities of students' files, in the runner's jail. Of one content each is computed once a run."""
+    """Computes quantities of students' files in the runner's jail, each once a run for the same content."""
 
     def __init__(self, quantities: Registry, runner: Runner) -> None:
         self._quantities = quantities
@@ -187,7 +187,7 @@ class _Measurement:
 
 
 def _around(artifact: Artifact) -> dict[str, Path]:
-    """What has to lie where an artifact is measured: the parts of one, the external data of an ONNX file."""
+    """Return the files that have to lie beside an artifact: its parts, an ONNX file's external data."""
     if artifact.parts:
         return {_place(artifact, each): each for paths in artifact.parts.values() for each in paths}
     return dict(files_beside(artifact.path)) if artifact.path.suffix.lower() == ".onnx" else {}
@@ -198,7 +198,7 @@ def _place(artifact: Artifact, path: Path) -> str:
 
 
 def _numbered(jobs: Iterable[_Measurement]) -> dict[str, Path]:
-    """The files of several, each in a folder of its own."""
+    """Return the files of several artifacts, each in a numbered folder."""
     return {
         f"{at}/{name}": path
         for at, job in enumerate(jobs)
@@ -207,7 +207,7 @@ def _numbered(jobs: Iterable[_Measurement]) -> dict[str, Path]:
 
 
 def _digest(files: Mapping[str, Path]) -> str:
-    """A digest of some files and their names."""
+    """Return a digest of some files and their names."""
     digest = hashlib.sha256()
     for name, path in files.items():
         with path.open("rb") as reader:
@@ -225,14 +225,14 @@ def _measured(done: Execution, artifact: Artifact) -> object:
 
 
 def with_case(verdict: Verdict, answer: Answer) -> Verdict:
-    """The verdict; where it is labgrade's failure about a file, with where that file is kept for us."""
+    """Return the verdict; for a failure of labgrade's, with the place where the file is kept."""
     if verdict.outcome is not Outcome.FAULT or not isinstance(answer.value, Artifact):
         return verdict
     return replace(verdict, facts={**verdict.facts, "fault": verdict.facts.get("fault", "") + _kept_case(answer.value)})
 
 
 def _kept_case(artifact: Artifact) -> str:
-    """Copy a file on which labgrade failed, with what lies beside it, into its cache; words that say where.
+    """Copy a file on which labgrade failed, with its neighbours, into the cache; return words that say where.
 
     Nothing where it is too large, where many are kept already, or where it can't be written.
     """
@@ -269,7 +269,7 @@ def original_file(oracle: Oracle, quantity: Entry, subject: SubjectSpec | None) 
 
 
 class _Made(Mapping[str, Path]):
-    """Files that are made when somebody looks: most functions that would be given large ones are not handed in."""
+    """Files that are made when they are first read: most functions that take large ones are not handed in."""
 
     def __init__(self, make: Callable[[], Mapping[str, Path]]) -> None:
         self._files = functools.cache(make)
@@ -312,7 +312,7 @@ def _with_data(path: Path) -> dict[str, Path]:
 
 
 def _tilings(oracle: Oracle, subject: SubjectSpec) -> dict[str, Path]:
-    """Right and wrong tilings of a subject, under names that say nothing."""
+    """Return right and wrong tilings of a subject under numbered names, which do not tell which is which."""
     return {
         number: oracle.file(replace(subject, options={**subject.options, "tiling": name}))
         for number, name in linear.numbered_tilings().items()

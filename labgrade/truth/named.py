@@ -39,7 +39,7 @@ def value_of(ask: Ask, call: QuantityCall, subject: SubjectSpec) -> object:
 
 
 def why_broken(ask: Ask, subject: SubjectSpec) -> str:
-    """Why a model in memory can't be built or run, or nothing; without the place in the code of a quantity."""
+    """Return why a model in memory can't be built or run, or nothing; without our place in the code."""
     if subject.is_config or subject.is_onnx:
         return ""
     try:

@@ -25,7 +25,7 @@ _GIVEN = ".given"  # the folder of files that a task names besides, in that of t
 
 
 def measured(runner: Runner, entry: Entry, path: Path, parameters: Mapping[str, object]) -> object:
-    """The plain value of a quantity of a file.
+    """Return the plain value of a quantity of a file.
 
     Raises:
         UsageError: the file is none that the quantity can be computed of, or that takes too much time or memory.
@@ -54,7 +54,7 @@ def measured(runner: Runner, entry: Entry, path: Path, parameters: Mapping[str, 
 
 
 def _compile(sources: Iterable[Path]) -> None:
-    """Have Python keep what it makes of the sources, as after an import: a jail can't write it beside them.
+    """Compile the sources beforehand: in a jail Python can't write bytecode beside them.
 
     Nothing is done where Python keeps nothing, or the folder can't be written.
     """
@@ -69,7 +69,7 @@ def _compile(sources: Iterable[Path]) -> None:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Whether Python finds its own form of a source, which notes the source's time and size."""
+    """Return whether a source's bytecode is there and belongs to its present time and size."""
     source = file.stat()
     noted = (int(source.st_mtime) & _WORD).to_bytes(4, "little") + (source.st_size & _WORD).to_bytes(4, "little")
     with contextlib.suppress(OSError), Path(cache_from_source(file)).open("rb") as kept:

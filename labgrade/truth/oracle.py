@@ -56,11 +56,11 @@ _TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
 
 
 class _KilledError(FaultError):
-    """What computes a quantity is gone without a word: killed, perhaps by the machine, for this or anything else."""
+    """The worker ended without a word: something killed it, perhaps the machine for want of memory."""
 
 
 class _FailedError(FaultError):
-    """What computes a quantity said that it can't, and goes on."""
+    """The worker could not compute a quantity, and lives on."""
 
 
 class Oracle:
@@ -119,11 +119,11 @@ class Oracle:
             self._worker = None
 
     def begin(self) -> None:
-        """Start the worker where values are sure to be asked for: it loads torch while something else is done."""
+        """Start the worker where values will be needed: it loads torch meanwhile."""
         self._start()
 
     def value(self, call: QuantityCall, subject: SubjectSpec) -> object:
-        """The plain value of a quantity for a subject; tensors come as a dict of numpy arrays.
+        """Return the plain value of a quantity for a subject; tensors come as a dict of numpy arrays.
 
         Raises:
             FaultError: the quantity could not be computed; names its file and line.
@@ -149,7 +149,7 @@ class Oracle:
             return self._at_hand[key]
 
     def value_if_any(self, call: QuantityCall, subject: SubjectSpec) -> object:
-        """As `value`, of a subject that nobody chose: that there is no value of it is remembered as a value is.
+        """Return the value for a subject that nobody chose, or None; that there is none is remembered, too.
 
         Raises:
             FaultError: as `value`.
@@ -170,7 +170,7 @@ class Oracle:
                 raise
 
     def learn(self, call: QuantityCall, subject: SubjectSpec) -> None:
-        """Have a value, remembered or computed, for those who will ask; tensors are not taken apart.
+        """Make sure that a value is known, without loading tensors.
 
         Raises:
             FaultError: as `value`.
@@ -179,7 +179,7 @@ class Oracle:
             self._learnt(call, subject, self._key(call, subject))
 
     def _learnt(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
-        """The value under its key, as it is known or passed on."""
+        """Return the value under its key, known here or passed on by another process."""
         if key not in self._known and key in self._later:
             with contextlib.suppress(ValueError):  # damaged, and so that its digest does not show it
                 self._known[key] = json.loads(self._later[key])
@@ -191,14 +191,14 @@ class Oracle:
         return self._known[key]
 
     def _computed(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
-        """A value that is computed, and known from now on; tensors of a passing subject are only kept at hand."""
+        """Compute a value and remember it; tensors of a subject drawn at random are kept in memory alone."""
         value = self._compute(call, subject, key)
         if not (subject.passing and isinstance(value, PackedArrays)):
             self._known[key] = value
         return value
 
     def file(self, subject: SubjectSpec) -> Path:
-        """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
+        """Return the ONNX file of a subject, made first if needed, with its external data beside it.
 
         Raises:
             FaultError: it can't be made.
@@ -225,7 +225,7 @@ class Oracle:
             raise FaultError(message)
 
     def recall(self, wanted: Iterable[tuple[QuantityCall, SubjectSpec]]) -> None:
-        """Take in what is remembered of these values, and what was computed late in runs before.
+        """Load the remembered values, with those that earlier runs computed late.
 
         From now on nothing is read from disk: students' code may run.
         """
@@ -241,16 +241,16 @@ class Oracle:
         self.recalled = True
 
     def new(self) -> Mapping[str, str]:
-        """What was computed since `recall`, or since this was asked for, as JSON by key: for another one's `hear`."""
+        """Return what was computed since `recall` or the last call, as JSON by key, for `hear` of another process."""
         new, self._new = self._new, {}
         return new
 
     def hear(self, values: Mapping[str, str]) -> None:
-        """Take over what another process of the same run computed."""
+        """Take over what another process of the run computed."""
         self._new |= values
 
     def keep(self) -> None:
-        """Remember for the next run what was computed since `recall`; what is older only as far as there is room."""
+        """Store what was computed since `recall` for the next run; older values as far as there is room."""
         if self.recalled and self._new.keys() - self._later.keys():
             both = {**self._new, **self._later}
             kept = zip(both, accumulate(map(len, both.values())), strict=True)
@@ -258,7 +258,7 @@ class Oracle:
 
     @property
     def values(self) -> Mapping[str, object]:
-        """All values that are known by now, by key: what `take_in` on another machine takes."""
+        """Return all known values by key, for `take_in` on another machine."""
         here = {}
         for key, value in self._known.items():
             with contextlib.suppress(ValueError):  # damaged meanwhile: computed there
@@ -266,7 +266,7 @@ class Oracle:
         return here
 
     def take_in(self, values: Mapping[str, object]) -> None:
-        """Know the values of another oracle, of the same quantities; nothing is read from disk any more."""
+        """Use the values of another oracle with the same quantities, and read nothing from disk any more."""
         self._known |= values
         self.recalled = True
 
@@ -323,14 +323,14 @@ class Oracle:
         return packed if subject.passing else self.memory.write_arrays(key, packed)
 
     def _needs_torch(self, entry: Entry) -> bool:
-        """Whether a quantity may use torch: to load it takes longer than most values that are of no network."""
+        """Return whether a quantity may use torch, which takes longer to load than most values without a network."""
         if entry.file not in self._of_networks:
             sources = (file.read_bytes() for file in entry.sources(self._imports))
             self._of_networks[entry.file] = any(map(_NEEDS_TORCH.search, sources))
         return self._of_networks[entry.file]
 
     def _ask(self, request: dict[str, Any], *, light: bool = False) -> dict[str, Any]:
-        """What the worker replies. Where something killed it meanwhile, another is asked once more."""
+        """Return the worker's reply. Where something killed it, another worker is asked once."""
         try:
             return self._asked(self._start(light=light), request)
         except _KilledError:
@@ -351,7 +351,7 @@ class Oracle:
         return reply
 
     def _epitaph(self, worker: subprocess.Popen[bytes] | Borrowed, name: str) -> FaultError:
-        """What a worker that died leaves to say: its exit code and the last line that it wrote to stderr."""
+        """Describe how a worker died: its exit code and the last line of its stderr."""
         code = worker.wait()
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-1:]
@@ -362,7 +362,7 @@ class Oracle:
         return _KilledError(message) if code in _KILLED and not said else FaultError(message)
 
     def _start(self, *, light: bool = False) -> subprocess.Popen[bytes] | Borrowed:
-        """The worker; `light` where torch is not needed, and so not loaded for this either."""
+        """Return the worker, started if needed; `light` is one without torch."""
         lost = self._worker is not None and self._worker.poll() is not None  # killed while nothing was asked of it
         if lost or (self._is_light and not light):
             self.close()
@@ -392,7 +392,7 @@ def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 
 def _content(path: Path) -> list[str]:
-    """What a file is known by: where it lies means nothing."""
+    """Return what identifies a file: its content, not its place."""
     return [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
 
 

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _become_a_fork() -> None:
-    """Load torch, then return in a fork for each socket that comes, which has it in place of stdin and stdout."""
+    """Load torch, then fork for each socket that arrives; the fork returns with it as stdin and stdout."""
     forks = 0
     with socket.socket(fileno=os.dup(0)) as line:
         models.import_torchvision()
@@ -81,7 +81,7 @@ def _become_a_fork() -> None:
 
 
 def _end() -> NoReturn:
-    """End at once: to take torch apart, module by module, takes half as long as to import it."""
+    """End at once, without torch's clean-up, which takes half as long as importing it."""
     atexit_: Any = atexit
     atexit_._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
     sys.stderr.flush()
@@ -117,7 +117,7 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
 
 
 def _plain(value: Any) -> Any:
-    """Lists in place of an array or a tensor, and Python's number in place of one of theirs.
+    """Return lists for arrays and tensors, and Python's numbers for theirs.
 
     Raises:
         TypeError: it is something else.
@@ -138,13 +138,13 @@ def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any])
 
 @functools.cache
 def _settle(_: int) -> None:
-    """Look for no garbage among what importing left, which is a million objects, once for each number of modules."""
+    """Freeze the million objects that imports leave, once for each number of modules: no collection walks them."""
     gc.freeze()
 
 
 @functools.cache
 def _function(file: Path, name: str) -> Callable[..., Any]:
-    """A quantity, by its file and name: to read which there are takes longer than most values of small networks."""
+    """Return a quantity by its file and name, without reading the whole registry."""
     with importing_quickly():
         return load(file, name)
 
