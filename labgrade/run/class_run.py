@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 
 
 class Workers(Protocol):
-    """What does the jobs of a run: a pool of processes, or machines of a cluster. No job outlives it."""
+    """What runs the jobs: a pool of processes, or machines of a cluster. No job outlives it."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def run(self, jobs: Iterable[str], /) -> Iterator[Any]:
-        """Have the submissions of these names graded: events, and each `WorkerQuestion`."""
+        """Grade the submissions of these names; yield events and each `WorkerQuestion`."""
 
 
 class Elsewhere(Protocol):
-    """Other machines. `protection`: what protects them from submissions' code, known when they were asked."""
+    """Other machines. `protection` is what protects them from submissions' code, as they said when they were asked."""
 
     protection: tuple[str, ...] | None
 
     def workers(self, plan: Plan) -> Workers:
-        """What grades on them."""
+        """Return the workers that grade on these machines."""
 
 
 def grade(
@@ -90,7 +90,7 @@ def grade(
 
 
 class _ClassRun:
-    """The parent process's part: it looks after expected values and servers, and hears its workers."""
+    """The parent process: it provides expected values and servers, and listens to the workers."""
 
     def __init__(self, plan: Plan, elsewhere: Elsewhere | None = None) -> None:
         self._plan = plan
@@ -107,7 +107,7 @@ class _ClassRun:
         self.ran = 0
 
     def events(self) -> Iterator[Event]:
-        """All submissions side by side; then, alone, those that were cut off or failed on a busy machine."""
+        """Grade all submissions side by side; then, alone, those that were cut off or failed on a busy machine."""
         try:
             names = self._plan.offered.names
             yield from self._pass(self._plan, names, self._plan.request.jobs or os.cpu_count() or 1)
@@ -151,7 +151,7 @@ class _ClassRun:
                     yield message
 
     def _is_safe(self) -> str:
-        """Whether no student's code can write into the cache folder; the lightest of servers knows."""
+        """Return whether students' code is kept from the cache folder, as the lightest of servers says."""
         if self._grader is not None:
             return "yes" if self._grader.runner.protection.tier != "D" else ""
         with Runner(secret=(self._plan.request.results,)) as runner:
@@ -177,7 +177,7 @@ class _ClassRun:
                     self._grader.oracle.hear(values)
 
     def _prepare(self) -> Iterator[Event]:
-        """Before the first student's code runs: compute expected values, find out what protects the grader."""
+        """Compute expected values and determine the protection, before any student's code runs."""
         request = self._plan.request
         hidden = (request.results, request.source)
         self._grader = Grader(self._plan.course, torch_home=request.torch_home, secret=hidden)
@@ -195,7 +195,7 @@ class _ClassRun:
         yield "grading"
 
     def _compute(self, grader: Grader) -> None:
-        """Each value once, and not once a process; what fails here fails again where it is needed, and says so."""
+        """Compute each value once for all processes. What fails here fails again where it is needed, with a message."""
         for task in all_variants(self._plan.tasks):
             for item in items(task):
                 right, fresh = item.check.expected, fresh_subject(task, item, grader.course.key)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The run knows what there is to do."""
+    """The run begins; it knows what there is to do."""
 
     submissions: int
     checks: int
@@ -24,7 +24,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Something of a submission is about to be judged; what, as `2-1-4-macs total`."""
+    """A check is about to be judged; named as `2-1-4-macs total`."""
 
     who: str
     what: str
@@ -32,14 +32,14 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The time of a submission was used up; what is left of it waits."""
+    """A submission's time is used up; the rest of it waits."""
 
     who: str
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDone:
-    """A submission is graded. `written`: what the worker wrote among the remembered expected values.
+    """A submission is graded. `written`: the expected values that the worker stored.
 
     `values`: what else it computed, as JSON, for the next run.
     """
@@ -51,7 +51,7 @@ class SubmissionDone:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFailed:
-    """A submission could not be taken in, through no fault of its student's; why."""
+    """A submission could not be read, through no fault of its student's, and why."""
 
     who: str
     why: str
@@ -59,7 +59,7 @@ class SubmissionFailed:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """A job ended its process, twice; it was left undone. None: a process could not even begin."""
+    """A job ended its process twice and was given up; None where a process could not even start."""
 
     job: Any
     code: int
@@ -67,14 +67,14 @@ class WorkerLost:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run can't go on; why."""
+    """The run can't go on, and why."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The run came to its end. `names`: the submissions it was about; `lost`: which were not graded, and why.
+    """The run ended. `names`: its submissions; `lost`: those that were not graded, and why.
 
     `held`: what would lower a published result. `broken`: specs that can't be read. `ran`: how many checks were judged,
     and not remembered.

@@ -59,12 +59,12 @@ _UNSAFE = (
 
 
 def hidden(course: Course, *secret: Path) -> tuple[Path, ...]:
-    """The folders that no student's code may see."""
+    """Return the folders that students' code must not see."""
     return (course.root, *course.folders, cache_folder(), *secret)
 
 
 class Grader:
-    """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
+    """What a run shares: the course, the oracle of expected values, the runner of students' code.
 
     Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code; `shared`:
     where to find another grader's servers. `secret`: more folders that no student's code may see. `runner`,
@@ -105,7 +105,7 @@ class Grader:
         self.close()
 
     def close(self, written: Mapping[str, str] | None = None) -> None:
-        """Stop the processes behind the run, then delete remembered values that something else changed meanwhile.
+        """Stop the run's processes, then delete remembered values that something else changed meanwhile.
 
         `written`: what the other processes of the run wrote (`oracle.memory.written`).
         """
@@ -114,7 +114,7 @@ class Grader:
         self.oracle.memory.discard_changes({**self.oracle.memory.written, **(written or {})})
 
     def stop(self) -> None:
-        """Stop the processes behind the run."""
+        """Stop the run's processes."""
         self.oracle.close()
         if self._lender is not None:
             self._lender.close()
@@ -123,12 +123,12 @@ class Grader:
         self._store.cleanup()
 
     def _torch(self) -> socket.socket | None:
-        """The line to what has torch loaded for expected values: a fork of what students' servers are forked of."""
+        """Return the line to the process that has torch loaded, of which expected values are computed in forks."""
         self._lender = self._lender or Lender()
         return self._lender.line if self._lender.start(self.runner.fork) else None
 
     def protected_by(self, *, unsafe: bool) -> tuple[str, ...]:
-        """What protects the grader from submissions: the first lines of a report.
+        """Return what protects the grader from submissions, for the head of a report.
 
         Raises:
             UsageError: nothing does, and `unsafe` does not allow that.
@@ -141,7 +141,7 @@ class Grader:
         return (_UNSAFE, *protection.lines)
 
     def prepare(self, tasks: Iterable[Task]) -> None:
-        """Take in the expected values that are remembered. Once a run, before the first student's code runs.
+        """Load the remembered expected values, once a run, before any student's code runs.
 
         Nothing that a student's code writes over them then has an effect on this run.
         """
@@ -157,14 +157,14 @@ class Grader:
             self.know_subjects(tasks)
 
     def know_subjects(self, tasks: Iterable[Task], *, draw: bool = False) -> None:
-        """Take in the random networks of all searches; `draw` those that are not remembered."""
+        """Load the random networks of all searches; `draw` those that are not remembered."""
         for task in all_variants(tasks):
             for search in (item.check.counterexample for item in items(task)):
                 if search is not None:
                     know_subjects(plan_of(task, search), self.oracle.memory, draw=draw)
 
     def forget(self) -> None:
-        """Let go of all that belongs to the submissions graded so far: memory does not grow with a class."""
+        """Free all that belongs to the submissions graded so far, so that memory does not grow with the class."""
         self.runs.close()
         self.reader.forget()
         self.measurer.forget()
@@ -172,19 +172,19 @@ class Grader:
             working_copy.discard(kept) if kept.is_dir() else kept.unlink()
 
     def keeping_in(self, folder: Path) -> Grader:
-        """The same grader, but that what functions write is kept in this folder, which is the caller's to delete."""
+        """Return a grader that keeps what functions write in this folder, which the caller deletes."""
         other = copy.copy(self)
         other.store = folder
         return other
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
-        """Every task of one submission."""
+        """Grade every task of one submission."""
         tasks = list(tasks)
         self.prepare(tasks)
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
 
     def digest(self, submission: Submission) -> str:
-        """A digest of all that was handed in, read once while one goes on with the same."""
+        """Return a digest of all that was handed in, read once for each submission."""
         if self._digest is None or self._digest[0] is not submission:
             self._digest = submission, by_hand.files_digest(submission)
         return self._digest[1]
@@ -197,7 +197,7 @@ class Grader:
         submission: Submission | None = None,
         answers: OtherAnswer | None = None,
     ) -> tuple[Judging, Expect]:
-        """What a check is judged with: its checker with parameters, and how its expected values are computed.
+        """Return what a check is judged with: its checker and parameters, and how its expected values are computed.
 
         `submission` is whose file a quantity is computed of, where students hand in the subject, and whose `answers`
         are expected values; without these they are obtained.
@@ -254,7 +254,7 @@ class Grader:
         submission: Submission | None,
         limits: Limits,
     ) -> object:
-        """What a source comes to, as plain data.
+        """Return the value of a source as plain data.
 
         Raises:
             FaultError: it can't be computed.
@@ -272,7 +272,7 @@ class Grader:
 
 
 def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
-    """The report of one submission from its gradings."""
+    """Return the report of one submission from its gradings."""
     return SubmissionReport(
         name=submission.name,
         tasks=tuple(grading.report() for grading in gradings),

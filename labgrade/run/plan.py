@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to grade: whom, which tasks, and into which folder.
+    """What to grade: which submissions, which tasks, and into which folder.
 
     `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all. `again`: a repetition of
     earlier requests, which is not repeated itself. `skip`: whom not to grade this time. `seconds`: how long the checks
@@ -57,7 +57,7 @@ class RunRequest:
     fresh: bool = False
 
     def plain(self) -> dict[str, Any]:
-        """The request as the ledger keeps it, for `regrade`."""
+        """Return the request as the ledger keeps it for `regrade`."""
         return {
             "source": str(self.source.absolute()),
             "root": str(self.root.absolute()) if self.root else "",
@@ -71,7 +71,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What all processes of a run know. `specs`: the tasks that the course has, (lab, task), graded now or not.
+    """What all processes of a run know. `specs`: all tasks of the course as (lab, task), graded now or not.
 
     `unfinished_since`: the first run since one came to its end. `again`: what a busy machine may have failed is tried
     once more. `scratch`: a folder that is deleted when the run ends, also where a process of it was killed.
@@ -95,7 +95,7 @@ class Plan:
 def opened(
     request: RunRequest, found: Course, tasks: tuple[Task, ...] = (), runner: Runner | None = None
 ) -> Iterator[Plan]:
-    """The plan of a new run; no other run works in its results folder meanwhile. `runner`: what opens hand-ins.
+    """Open a new run and return its plan; no other run may use its results folder meanwhile. `runner` opens hand-ins.
 
     Before the first verdict the folder knows what is to be graded (pytest says it later), and when it was handed in.
 
@@ -134,7 +134,7 @@ def opened(
 
 
 def _begun(request: RunRequest, found: Course, offered: Offered, tasks: tuple[Task, ...]) -> tuple[int, int]:
-    """The first run after the last that came to its end, and the new one, of which the ledger knows from now on."""
+    """Enter the new run in the ledger; return the first run since the last that ended, and the new one."""
     with Ledger(request.results, write=True) as ledger:
         course_key.refuse_another(ledger, found, request.results)
         since = read.unfinished_since(ledger)
@@ -145,7 +145,7 @@ def _begun(request: RunRequest, found: Course, offered: Offered, tasks: tuple[Ta
 
 
 def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()) -> None:
-    """Write that the run came to its end, and what holds for all of its verdicts.
+    """Write that the run ended, and what holds for all of its verdicts.
 
     `lost`: which submissions were not graded, and why. `protection` is None where no student's code ran: then the
     verdicts are those of earlier runs, and so is what protected them.
@@ -169,7 +169,7 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
 
 
 def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
-    """Whose results stay although this run, of all that were to be graded, did not see them: by where they lay."""
+    """Yield a line on the submissions whose results stay although this run did not see them."""
     if plan.request.names:
         return
     offered = {encodable(name) for name in (*plan.offered.names, *plan.offered.skipped)}

@@ -34,14 +34,14 @@ _SOON_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WorkerQuestion:
-    """What a worker asks, and waits for: `answer` is to be called."""
+    """A question for which a worker waits: call `answer`."""
 
     text: str
     answer: Callable[[Any], None]
 
 
 class Conversation:
-    """A worker's end of the line."""
+    """A worker's end of the line to its parent."""
 
     def __init__(self, line: Connection) -> None:
         self._line = line
@@ -51,7 +51,7 @@ class Conversation:
         threading.Thread(target=self._say_soon, daemon=True).start()
 
     def tell(self, message: object, *, hurry: bool = True) -> None:
-        """Say something, and go on; without hurry it is said with what comes next, or soon."""
+        """Send a message without waiting; one without hurry goes with the next, or soon."""
         with self._saying:
             self._unsaid.append(message)
         if hurry:
@@ -68,7 +68,7 @@ class Conversation:
                 self._line.send(more)
 
     def _say_soon(self) -> None:
-        """Most checks are judged in less than a hundredth of a second: to say so of each took a fiftieth of a class."""
+        """Send unhurried messages together: one for each check took a fiftieth of a class's time."""
         with contextlib.suppress(OSError):  # whoever listens is gone, and the worker with it
             while self._waits.wait():
                 time.sleep(_SOON_SECONDS)
@@ -76,12 +76,12 @@ class Conversation:
                 self._say()
 
     def ask(self, question: str) -> Any:
-        """Say something, and wait for the answer."""
+        """Send a question and wait for the answer."""
         self._say("asked", question)
         return self._line.recv()
 
     def jobs(self) -> Iterator[Any]:
-        """One job after the other, until there are no more."""
+        """Yield one job after another until there are no more."""
         while True:
             self._say("next", None)
             job = self._line.recv()
@@ -113,11 +113,11 @@ class WorkerPool:
 
     @property
     def processes(self) -> list[int]:
-        """The numbers of the processes."""
+        """Return the numbers of the processes."""
         return [process.pid for process in self._running.values()]
 
     def run(self, jobs: Iterable[Any]) -> Iterator[Any]:
-        """Have all jobs done: what the workers tell and ask meanwhile, None each second, and each `WorkerLost`."""
+        """Run all jobs; yield what workers tell and ask, None each second, and each `WorkerLost`."""
         waiting = deque(jobs)
         doing: dict[Connection, Any] = {}
         tries: dict[Any, int] = {}
@@ -153,7 +153,7 @@ class WorkerPool:
         self._running[ours] = process
 
     def _bury(self, line: Connection, job: Any, waiting: deque[Any], tries: dict[Any, int]) -> WorkerLost | None:
-        """A process is gone: it had nothing left to do, or another takes its job over."""
+        """Handle the end of a process: it had nothing left to do, or another one takes its job over."""
         process = self._running.pop(line)
         process.join()
         line.close()
@@ -169,7 +169,7 @@ class WorkerPool:
 
 
 def _begin(work: Work, argument: object, line: Connection, others: list[Connection], parent: int) -> None:
-    """In the process: Ctrl-C is our parent's to hear, and its end is ours."""
+    """Set a worker up: the parent handles Ctrl-C, and the worker ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

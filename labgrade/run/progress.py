@@ -1,4 +1,4 @@
-"""What a class run shows while it goes on: how far it is, the time left, the slowest check, how the verdicts fall."""
+"""The display of a class run: progress, time left, the slowest check, the verdicts so far."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _SETTLED = 3  # submissions that were run, before the time that others take is g
 
 
 class _Bar(Progress):
-    """A bar with lines below it, which are cut where they do not fit."""
+    """A progress bar with lines below it, which are cut where they do not fit."""
 
     said: tuple[str, ...] = ()
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, and the lines."""
+        """Return the bar and the lines."""
         yield self.make_tasks_table(self.tasks)
         for line in self.said:
             yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
 class RunProgress:
-    """Hears the events of a run. On a terminal a bar; elsewhere a line now and then. Use as a context manager."""
+    """Shows the events of a run: a bar on a terminal, elsewhere a line now and then. Use as a context manager."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -83,7 +83,7 @@ class RunProgress:
         self._bar.stop()
 
     def follow(self, events: Iterable[Event]) -> Finished:
-        """Show a run to its end."""
+        """Show a run until it ends."""
         for event in events:
             self.hear(event)
             if isinstance(event, Finished):
@@ -92,7 +92,7 @@ class RunProgress:
         raise FaultError(message)
 
     def hear(self, event: Event) -> None:
-        """Something happened, or a second went by."""
+        """Take in an event, or None for a second that went by."""
         match event:
             case Started(submissions=number, checks=checks):
                 self._submissions, self._checks = number, checks
@@ -137,14 +137,14 @@ class RunProgress:
         return f"{min(self._done, self._submissions):,} of {self._submissions:,}"
 
     def said(self) -> tuple[str, ...]:
-        """The time left, what runs, the verdicts so far, and the slowest check; what is not known yet is left out."""
+        """Return lines with the time left, what runs, the verdicts and the slowest check, as far as they are known."""
         counts = ", ".join(f"{number:,} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
         seconds, where = self._slowest
         slowest = f"slowest {seconds:.1f} s: {where}" if where else ""
         return tuple(filter(None, (self._left(), self._runs(), counts, slowest)))
 
     def _runs(self) -> str:
-        """The checks that have run for longest, and since when."""
+        """Return the checks that have run for longest, and since when."""
         now = time.monotonic()
         longest = sorted(self._running.items(), key=lambda row: row[1].since)
         long = [(who, each.what, now - each.since) for who, each in longest if now - each.since >= _LONG]
@@ -153,7 +153,7 @@ class RunProgress:
         return f"running {', '.join((*named, *more))}" if named else ""
 
     def _left(self) -> str:
-        """Between what most took and what the slow ones took; what is remembered takes no time.
+        """Return the time left as a range, from the median submission's to a slow one's; remembered ones take none.
 
         Nobody knows how long those take that run already: no less than the slowest that ended, or as long again.
         """
@@ -172,7 +172,7 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A submission that is being graded: when that began, what is judged of it now, and since when."""
+    """A submission that is being graded: since when, and which check since when."""
 
     began: float
     what: str

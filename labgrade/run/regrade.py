@@ -1,4 +1,4 @@
-"""What `labgrade regrade` does again: of each submission all that any run asked for, from where it was taken last."""
+"""What `labgrade regrade` repeats: all that any run asked for, of each submission as it was taken last."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORIGIN = ("source", "root", "torch_home")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """One run that does others again, and which specs of the course it reads."""
+    """A run that repeats earlier ones, and the specs that it reads."""
 
     request: RunRequest
     choose: Callable[[Course], list[Path]]
@@ -33,14 +33,14 @@ class Again:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """The runs, one for each place that submissions were taken from. `gone`: whom no such place holds any more."""
+    """The runs, one for each place of submissions. `gone`: submissions that no place holds any more."""
 
     runs: tuple[Again, ...]
     gone: tuple[str, ...] = ()
 
 
 def plans(ledger: Ledger, how: RunRequest) -> Plans:
-    """What there is to do again for a folder of results, with the options of `how`. Who came since is graded, too.
+    """Return what to repeat for a folder of results, with the options of `how`. Newcomers are graded, too.
 
     Where the place of a later hand-in is gone, an earlier one never takes its place.
 
@@ -82,7 +82,7 @@ def plans(ledger: Ledger, how: RunRequest) -> Plans:
 
 
 def _has_it(number: int, plain: dict[str, Any], since: int | None, runs: Mapping[int, dict[str, Any]]) -> bool:
-    """Whether a run took a submission as it is now (seen `since` then), and not an earlier hand-in."""
+    """Return whether a run took a submission as it is now (seen `since` then), not an earlier hand-in."""
     return since is None or number >= since or plain["source"] == runs[since]["source"]
 
 
@@ -96,7 +96,7 @@ def _origin(origin: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _chooser(asked: Iterable[dict[str, Any]]) -> Callable[[Course], list[Path]]:
-    """All specs that any of these runs asked for."""
+    """Return a chooser of all specs that any of these runs asked for."""
     wanted = [(plain["lab"], plain["tasks"]) for plain in asked]
 
     def choose(found: Course) -> list[Path]:

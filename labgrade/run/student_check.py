@@ -1,4 +1,4 @@
-"""What `labgrade check` does where nothing is remembered: it grades task by task, and shows how far it is."""
+"""`labgrade check` where nothing is remembered: grades task by task, and shows its progress."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class CheckOptions(Protocol):
-    """What a student asks of `labgrade check`."""
+    """The options of `labgrade check`."""
 
     path: Path
     course: Path | None
@@ -68,7 +68,7 @@ WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known.
+    """The student's report, errors of specs, and whether Ctrl-C ended the run; then the report has what is known.
 
     `lines`: how many were printed before. `read`: what was read of a report, where that was asked for. `failed`: why
     labgrade, or the course's code, failed, which is for staff.
@@ -83,7 +83,7 @@ class Checked:
 
 
 def run(options: CheckOptions, memory: Memory) -> Checked:
-    """Grade what is not remembered, and say meanwhile how far it is."""
+    """Grade what is not remembered, and show the progress."""
     state = memory.state()
     found = course.find_for(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
@@ -120,7 +120,7 @@ def run(options: CheckOptions, memory: Memory) -> Checked:
 
 @dataclass
 class _Each:
-    """The tasks of a hand-in, one after another: those that are remembered, and the others.
+    """Grades the tasks of a hand-in one after another, or recalls them.
 
     What does not end in a first look waits until all else is done.
     """
@@ -137,11 +137,11 @@ class _Each:
 
     @property
     def reports(self) -> list[TaskReport]:
-        """What is known, in the order of the tasks."""
+        """Return the known reports in the order of the tasks."""
         return [report for _, report in sorted(self.found.items())]
 
     def all(self, tasks: list[Task]) -> bool:
-        """Grade each; whether Ctrl-C came before the end."""
+        """Grade each task; return whether Ctrl-C came before the end."""
         self.grader.runner.patience = self.patience
         try:
             known = {} if self.fresh else {at: self.memory.task(task, self.who) for at, task in enumerate(tasks)}
@@ -163,7 +163,7 @@ class _Each:
 
     @contextlib.contextmanager
     def _books(self) -> Iterator[Callable[[Task], MemoryBook | None]]:
-        """What gives the book of a task: of what `grade` and `pytest` remember, where these ran on this machine."""
+        """Yield what opens a task's memory of verdicts, which `grade` and `pytest` share."""
         if self.fresh or not verdicts.memory_exists():
             yield lambda _: None
             return
@@ -176,7 +176,7 @@ class _Each:
             yield lambda task: MemoryBook(memory, keys, task)
 
     def _graded(self, at: int, grading: TaskGrading) -> bool:
-        """Grade a task as far as it is waited for; whether that is all of it."""
+        """Grade a task as far as somebody waits for it; return whether that is all of it."""
         task, ended = grading.task, True
         self.patience.task(task.id)
         for name in sorted(grading.items, key=lambda name: _size(grading.items[name])):
@@ -200,14 +200,14 @@ class _Each:
 
 
 def _size(item: Item) -> tuple[bool, int]:
-    """The smallest networks first, which a search tries: a function that does not end is then known soonest."""
+    """Sort the smallest networks first, so that a function that does not end shows soonest."""
     subject = item.subject
     numbers = math.prod(subject.input.shape) if subject is not None and not subject.handed_in else 0
     return not item.check.counterexample, numbers
 
 
 class Shown:
-    """What is going on: on a terminal what runs and since when, and each task as soon as it is done.
+    """The display of a check: on a terminal what runs and since when, and each task once it is done.
 
     Of a task alone the report says enough. `several`: there are more. `lines`: how many were printed.
     """
@@ -227,26 +227,26 @@ class Shown:
         self.rests()
 
     def __rich__(self) -> str:
-        """What runs, and since when."""
+        """Show what runs, and since when."""
         seconds = time.monotonic() - self._since
         return f"{self._what}{f', {seconds:.0f} s' if seconds >= _SHORT else ''}".replace("[", r"\[")
 
     def runs(self, what: str) -> None:
-        """A check begins."""
+        """Show that a check begins."""
         self._what, self._since = what, time.monotonic()
         if self._console.is_terminal:
             self._status.start()
 
     def rests(self) -> None:
-        """Nothing runs."""
+        """Show that nothing runs."""
         self._status.stop()
 
     def waits(self, task: str, function: str) -> None:
-        """A function did not end in a first look."""
+        """Show that a function did not end in a first try."""
         self._line(f"{task}  {function} runs for longer than {FIRST_LOOK:g} s: what is left comes first")
 
     def done(self, task: TaskReport) -> None:
-        """A task is done; of one that was not handed in there is nothing to say."""
+        """Show a finished task, unless it was not handed in."""
         if self._several and missing_task(task) is None:
             self._line(f"{task.id}  {terminal.spread(points.totals(task.checks))}")
 
@@ -256,7 +256,7 @@ class Shown:
 
 
 def _by_whose_specs(found: Course, options: CheckOptions) -> tuple[str, ...]:
-    """A warning where somebody else's folder brought what it is judged by."""
+    """Return a warning where another person's folder brings the specs."""
     own = Path.cwd().resolve().is_relative_to(options.path.resolve())
     if own or options.course is not None or found.root != options.path:
         return ()
@@ -265,7 +265,7 @@ def _by_whose_specs(found: Course, options: CheckOptions) -> tuple[str, ...]:
 
 
 def public_task(task: Task) -> Task:
-    """The task without its hidden checks, which are neither run nor counted for a student, with what they are worth."""
+    """Return the task without its hidden checks, which a student does not run, and what those are worth."""
     checks = tuple(check for check in task.checks if not check.hidden)
     shown = sum((check.points for check in checks if not check.bonus), Fraction(0))
     others = None if task.hidden_points is None else task.hidden_points + task.points - shown
@@ -274,7 +274,7 @@ def public_task(task: Task) -> Task:
 
 
 def with_causes(tasks: Iterable[Task], reports: Iterable[TaskReport], who: Submission) -> list[TaskReport]:
-    """The reports, where what is wrong because a function calls one that is wrong says only that.
+    """Return the reports; a check that is wrong because its function calls a wrong one says only that.
 
     A verdict that says by itself what is wrong stays as it is.
     """
@@ -304,7 +304,7 @@ def with_causes(tasks: Iterable[Task], reports: Iterable[TaskReport], who: Submi
 
 
 def function_of(task: Task, check: Graded) -> tuple[str, str] | None:
-    """The file and the name of the function that gave the answer of a check on which nothing is tried but its cases."""
+    """Return the file and name of the function behind a check of which only the cases are tried."""
     asked = next((each for each in task.checks if each.id == check.id.partition("[")[0]), None)
     if asked is None or asked.counterexample:
         return None
@@ -314,7 +314,7 @@ def function_of(task: Task, check: Graded) -> tuple[str, str] | None:
 
 
 def with_cause(check: Graded, function: tuple[str, str] | None, wrong: set[tuple[str, str]], who: Submission) -> Graded:
-    """A check of a `function`, where one that it calls is among the `wrong` ones, with that as what to mend first."""
+    """Return a check of a `function` with what to mend first, where it calls one of the `wrong` functions."""
     verdict = check.verdict
     known = verdict.hint or (verdict.diagnosis is not None and verdict.diagnosis.says)
     if function is None or verdict.outcome not in WRONG or known:

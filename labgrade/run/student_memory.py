@@ -1,4 +1,4 @@
-"""A student's own reports, remembered on their machine by the digest of all that they follow from.
+"""A student's reports, remembered on their machine by a digest of everything that determines them.
 
 A digest covers files as they lie there: the hand-in, the course, labgrade itself; the packages that are installed; what
 protects on this machine; the options. It is taken before the engine is imported, and again when all is graded. Each
@@ -58,7 +58,7 @@ _READS_MORE = re.compile(
 
 
 class Memory:
-    """What is remembered of one folder's or archive's checks, with these options."""
+    """The memory of the checks of one folder or archive, with these options."""
 
     def __init__(
         self,
@@ -77,25 +77,25 @@ class Memory:
         self._around = around(course, torch_home)
 
     def state(self) -> str:
-        """The digest of all that a report of the folder follows from, now."""
+        """Return a digest of everything on which a report of the folder depends now."""
         return key_of(self._around, list(tree(self._path, ())))
 
     def report(self) -> Report | None:
-        """The report of the folder as it is, where that is remembered."""
+        """Return the remembered report of the folder as it is, if there is one."""
         return self._read(self._whole, self.state(), Report)
 
     def keep(self, report: Report, state: str) -> None:
-        """Remember a report of what was in this state, unless some of it may come out otherwise next time."""
+        """Remember a report of this state, unless some of it may differ next time."""
         checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
         if not any(check.verdict.outcome in PASSING for check in checks) and state == self.state():
             self._cache.write(self._whole, {"state": state, "report": plain(report)})
 
     def task(self, task: Task, submission: Submission) -> TaskReport | None:
-        """The report of a task, where nothing changed that it follows from."""
+        """Return the remembered report of a task if nothing changed on which it depends."""
         return self._read(self._place(task), self._state_of(task, submission), TaskReport)
 
     def keep_task(self, task: Task, submission: Submission, report: TaskReport) -> None:
-        """Remember what a task came to. What is missing is looked for in all files, and is not remembered."""
+        """Remember a task's report. What is missing may come from any file, and is not remembered."""
         if not any(check.verdict.outcome in PASSING | _ABSENT for check in report.checks):
             state = self._state_of(task, submission)
             self._cache.write(self._place(task), {"state": state, "report": plain(report)})
@@ -118,7 +118,7 @@ class Memory:
 
 
 def _followed(task: Task, submission: Submission) -> Iterable[str]:
-    """The files of a hand-in that a task's report may follow from.
+    """Return the files of a hand-in on which a task's report may depend.
 
     All, but for programs that nothing imports which the task calls: a hand-in of several parts has one a part.
     """
@@ -147,13 +147,13 @@ def _followed(task: Task, submission: Submission) -> Iterable[str]:
 
 
 def _imported(text: str, programs: set[str]) -> list[str]:
-    """The programs of a hand-in that one may import: any whose path has a name that stands anywhere in its text."""
+    """Return the programs that one may import: any whose name stands anywhere in its text."""
     words = set(re.findall(r"\w+", text))
     return [path for path in programs if words & set(path.removesuffix(".py").split("/"))]
 
 
 def around(course: Path | None, torch_home: Path | None) -> str:
-    """The digest of what a report follows from beside the hand-in."""
+    """Return a digest of what a report depends on beside the hand-in."""
     here = Path.cwd()
     courses = [
         _HOME.parent,
@@ -169,7 +169,7 @@ def around(course: Path | None, torch_home: Path | None) -> str:
 
 
 def _packages() -> list[Any]:
-    """What is installed, by the names and times of what tells its versions; the compilers, as they lie there."""
+    """Describe what is installed: packages by the names and times of their metadata, compilers by their files."""
     found: list[Any] = []
     here = os.getcwd()  # noqa: PTH109 - as text
     for folder in sys.path:
@@ -184,7 +184,7 @@ def _packages() -> list[Any]:
 
 
 def _protection() -> list[str]:
-    """What this machine and process say about what can protect from a student's code."""
+    """Describe what this machine and process offer as protection from students' code."""
     texts = [" ".join(os.uname()) if hasattr(os, "uname") else sys.platform]
     for name in _PROTECTION:
         try:
@@ -200,7 +200,7 @@ def _protection() -> list[str]:
 
 
 def tree(path: Path, without: tuple[str, ...]) -> Iterator[list[str]]:
-    """Every entry of a folder, or the file itself, with what tells its content; links as the texts they hold."""
+    """Yield each entry of a folder, or the file itself, with what identifies its content; links as their text."""
     if not path.is_dir():
         yield [str(path), _content(path)]
         return
@@ -241,7 +241,7 @@ _PROGRESS_FORM = 1
 
 
 def since_last(folder: Path, report: Report, *, compare: bool) -> list[str]:
-    """What changed since the last run, a line a change; remembers this run. Nothing for a first run.
+    """Return the changes since the last run, one a line, and remember this run; none for a first run.
 
     A cache that can't be read or written is none: then nothing is compared.
     """
@@ -259,7 +259,7 @@ def since_last(folder: Path, report: Report, *, compare: bool) -> list[str]:
 
 
 def _checks(report: Report) -> dict[str, list[Any]]:
-    """Outcome and points of each check."""
+    """Return the outcome and points of each check."""
     return {
         f"{task.lab}/{task.id} {check.id}": [check.verdict.outcome.value, float(check.earned)]
         for who in report.submissions
@@ -269,7 +269,7 @@ def _checks(report: Report) -> dict[str, list[Any]]:
 
 
 def _changes(before: dict[str, Any], now: dict[str, list[Any]]) -> list[str]:
-    """The better first, then the worse; points in all, where they changed."""
+    """List improvements first, then losses, then the points in all where they changed."""
     both = [(name, before[name], now[name]) for name in now if name in before and before[name] != now[name]]
     gained = sum(after[1] - earlier[1] for _, earlier, after in both)
     ordered = sorted(both, key=lambda each: each[1][1] - each[2][1])

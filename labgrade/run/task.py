@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class TaskGrader(ProbeGrader, Protocol):
-    """What of `grader.TaskGrader` a task needs."""
+    """The part of the grader that a task needs."""
 
     def digest(self, submission: Submission) -> str:
-        """A digest of all that was handed in."""
+        """Return a digest of all that was handed in."""
 
     def value_of(
         self,
@@ -65,7 +65,7 @@ class TaskGrader(ProbeGrader, Protocol):
         submission: Submission | None,
         limits: Limits,
     ) -> object:
-        """What a source comes to, as plain data."""
+        """Return the value of a source as plain data."""
 
 
 class TaskGrading:
@@ -101,17 +101,17 @@ class TaskGrading:
         self._credits: dict[str, Fraction] = {}  # what people gave
 
     def report(self) -> TaskReport:
-        """All items, graded."""
+        """Grade all items and return the report."""
         checks, task = tuple(self.graded(name) for name in self.items), self.task
         more = None if task.hidden_points is None else task.hidden_points + hidden_points(checks)
         return TaskReport(lab=task.lab, id=task.id, title=task.title, points=task.points, checks=checks, not_shown=more)
 
     def forget(self) -> None:
-        """Let go of the answers, which may be large: what holds them refers back to this, so that they would stay."""
+        """Free the answers, which may be large and would stay through references back to this object."""
         del self._together, self._answers
 
     def graded(self, name: str) -> Graded:
-        """The item called `name`, graded. Never raises for what a student did; what is labgrade's fault is a FAULT."""
+        """Grade the item called `name`. Never raises for what a student did; labgrade's own fault is a FAULT."""
         if name not in self._graded:
             item = self.items[name]
             if (first := self._first(item)) is not None and first.outcome is Outcome.SKIPPED:
@@ -129,7 +129,7 @@ class TaskGrading:
         return self._graded[name]
 
     def _own(self, item: Item) -> Graded:
-        """What the submission's answer to an item comes to, whatever it needs."""
+        """Return the verdict on an item, whatever other checks it needs."""
         start = time.perf_counter()
         found = self._of_one_file(item, self._guarded(item))
         answer = self._answers.get(_key(item.check.answer, item.subject if item.check.cases else None))
@@ -151,7 +151,7 @@ class TaskGrading:
             return Judged(verdict=fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"))
 
     def _of_one_file(self, item: Item, found: Judged) -> Judged:
-        """What was found of an item, which waits where another answer that was handed in is of another file."""
+        """Return the verdict on an item; it waits where another answer was made of another file."""
         others = (each for each in self.items.values() if not each.check.cases and tells_files(each.check))
         judged = ((each, self._guarded(each).verdict) for each in others)
         beside = ((each.check, verdict) for each, verdict in judged if not self._is_computed(each))
@@ -162,12 +162,12 @@ class TaskGrading:
         return replace(found, verdict=verdict, to_mark=shown)
 
     def _is_computed(self, item: Item) -> bool:
-        """Whether labgrade called for the answer, which then is of labgrade's own subject."""
+        """Return whether labgrade computed the answer, on its own subject."""
         answer = self._answers.get(_key(item.check.answer, None))
         return isinstance(answer, Answer) and answer.computed
 
     def _first(self, item: Item) -> Verdict | None:
-        """The verdict where another check has to be right first, and is not."""
+        """Return the verdict where a check that has to be right first is not, else None."""
         if not item.check.needs:
             return None
         for name, other in self.items.items():
@@ -206,7 +206,7 @@ class TaskGrading:
         return Judged(verdict=verdict, origin=origin, basis=basis, to_mark=shown, plot=self._plot(item, answer))
 
     def _plot(self, item: Item, answer: Answered) -> Plot | None:
-        """What pages draw of an answer. What can't be drawn costs nothing."""
+        """Return what pages draw of an answer; what can't be drawn is left out."""
         picture = item.check.picture
         if picture is None or not isinstance(answer, Answer):
             return None
@@ -221,7 +221,7 @@ class TaskGrading:
             return None
 
     def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
-        """The verdict, or a better one where the text holds what the spec's words did not lead to."""
+        """Return the verdict, or a better one where the text holds what the spec's words did not find."""
         check, reader, (_, expect) = item.check, self._grader.reader, self._judging(item.check, item.subject)
         judged = partial(self._judged, item, item.subject, computed=False)
         text = FreeText(reader, self.task, self.submission, about(item.subject), check, judged, expect)
@@ -261,7 +261,7 @@ class TaskGrading:
         return self._by_itself(verdict, value, item, computed=answer.computed)
 
     def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:
-        """The verdict with what a value is by itself; not a number's whose function was seen to be something else."""
+        """Return the verdict with what the value alone tells, unless its function was seen to do something else."""
         diagnoser, quantities = self._diagnoser if computed else None, self._grader.course.quantities
         return by_itself(verdict, value, item, partial(self._means, item), quantities, diagnoser)
 
@@ -270,7 +270,7 @@ class TaskGrading:
         return Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
-        """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
+        """Return the verdict without the hint of a slip that the same function does not make elsewhere in the task.
 
         Elsewhere is where the same is asked of another subject, under the same conditions: other cases, the task's own.
         """
@@ -281,7 +281,7 @@ class TaskGrading:
         return verdict if made else replace(verdict, hint="")
 
     def _told_apart(self, verdict: Verdict, item: Item) -> Verdict:
-        """The verdict, with the hint of the one slip, of several that fit, that the function makes elsewhere, too."""
+        """Return the verdict with the hint of the one fitting slip that the function makes elsewhere, too."""
         fitting = [each for each in item.check.misconceptions if each.says in verdict.fits]
         made = [each for each in fitting if all(self._made_on(other, each) for other in self._alike(item))]
         if len({each.says for each in made}) != 1:
@@ -289,7 +289,7 @@ class TaskGrading:
         return apply_known_value(min(made, key=lambda each: each.credit), replace(verdict, fits=()), right=False)
 
     def _alike(self, item: Item) -> Iterator[Item]:
-        """The items that ask the same of other subjects and need no more; of configs those that need this one, too."""
+        """Return the items that ask the same of other subjects; of configs those that need this one, too."""
         own = {item.check.id} if item.subject and item.subject.is_config else set()  # a network may show two mistakes
         for other in self.items.values():
             check = other.check
@@ -299,7 +299,7 @@ class TaskGrading:
                 yield other
 
     def _made_on(self, item: Item, slip: Alternative) -> bool:
-        """Whether the function makes a slip on an item's subject, as far as that can be known."""
+        """Return whether the function makes a slip on an item's subject, if that can be known."""
         check = item.check
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if not isinstance(answer, Answer) or not answer.computed:
@@ -312,7 +312,7 @@ class TaskGrading:
             return True
 
     def _on_fresh_input(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
-        """The verdict, with the function that earned it called on another input where its tensors depend on one."""
+        """Check a right verdict by calling the function on another input, where its tensors depend on one."""
         check = item.check
         subject = self._fresh(item) if verdict.credit else None
         if subject is None:
@@ -327,14 +327,14 @@ class TaskGrading:
         return with_fresh(verdict, self._together.verdict(check, other) or self._judged(item, subject, other.value))
 
     def _after_another(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
-        """The verdict, with the function that earned it called after another call, of which it may keep something."""
+        """Check a right verdict by calling the function after another call, from which it may keep something."""
         before = call_before(self.items.values(), item) if verdict.credit else None
         if before is None or isinstance(self._answer(item.check.answer, before), NoAnswer):
             return verdict  # by itself the other call gave nothing: one endless call is waited for once
         return self._together.after(before, item, answer, verdict)
 
     def _call_together(self, item: Item) -> None:
-        """Have the cases of a check answered in one process, as far as that comes out right."""
+        """Answer the cases of a check in one process, as far as they are right."""
         own = self._answers.get(_key(item.check.answer, None))
         self._keep(item.check.answer, self._together.right_ones(item, self.items.values(), own, self._verdicts))
 
@@ -343,11 +343,11 @@ class TaskGrading:
             self._answers.setdefault(_key(name, subject), answer)
 
     def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
-        """What a computed value is worth on a subject."""
+        """Judge a computed value on a subject."""
         return judge(item.check, value, *self._judging(item.check, subject), computed=computed)
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
-        """What came of looking for the smallest network on which a function is wrong."""
+        """Search the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
         plan = plan_of(self.task, cast("Counterexample", check.counterexample))
         known = [self._verdicts[name] for name in self._verdicts if self.items[name].check.answer == check.answer]
@@ -356,11 +356,11 @@ class TaskGrading:
         return (self._diagnoser.searched(found, check) if self._explains else found.verdict), found.origin
 
     def _judging(self, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
-        """What a check is judged with on a subject."""
+        """Return what a check is judged with on a subject."""
         return self._grader.judging_of(self.task, check, subject, self.submission, self._compared)
 
     def _compared(self, name: str, subject: SubjectSpec | None) -> Answered:
-        """The answer that another is compared with, on the same subject; a text may hold one that was not found."""
+        """Return the answer with which another is compared, on the same subject."""
         found = self._answer(name, None if subject == self.task.subject else subject)
         texts = any(isinstance(form, TextForm) for form in self.task.answers[name].forms)
         missing = isinstance(found, NoAnswer) and found.free and is_missing(name, self.items.values(), self._guarded)
@@ -375,12 +375,12 @@ class TaskGrading:
         return typed(plain, self.task.answers[name].type)
 
     def _passages(self, name: str) -> tuple[str, ...]:
-        """The parts of the hand-in in which an answer is looked for."""
+        """Return the parts of the hand-in in which an answer is looked for."""
         asked = ask_passages("text", self.task.answers[name].forms)
         return tuple(self._grader.reader.ask(self.submission, asked))
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:
-        """The answer for the task's own subject, or for a case, which only live forms can give."""
+        """Return the answer for the task's subject, or for a case, which only functions and programs can give."""
         key = _key(name, case, live_only=live_only)
         if key not in self._answers:
             question = self._question(name, case or self.task.subject, live_only=live_only and case is not None)
@@ -395,5 +395,5 @@ class TaskGrading:
 
 
 def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:
-    """Which answer it is. Options are a mapping, so a subject has no hash."""
+    """Return a key for an answer, as a subject has no hash: its options are a mapping."""
     return name, f"{live_only} {case!r}"
