@@ -13,8 +13,8 @@ from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from labgrade.core.errors import SpecFinding
     from labgrade.core.results import Report
 
 _INTERRUPTED = 130
@@ -53,35 +53,41 @@ def check(options: argparse.Namespace) -> int:
     memory = Memory(options.path, lab=options.lab, tasks=options.task or (), drawn_as=options.drawn_as, **where)
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
     report = memory.report() if not (options.json or options.html or options.read) else None
-    remembered = report is not None
-    broken: list[SpecFinding] = []
-    stopped, before = False, 0
-    read: list[str] = []
-    failed: list[str] = []
     if report is None:
-        from labgrade.run.student_check import run
+        return _grade(options, memory)
+    lines = since_last(options.path, report, compare=True)  # which labs were graded was said then
+    _print(report, options, others=len(lines))
+    _print_changes(lines)
+    return _exit_code(report)
 
-        checked = run(options, memory)
-        report, broken, stopped, before = checked.report, checked.broken, checked.stopped, checked.lines
-        read, failed = checked.read, checked.failed
-        _keep_schemas(options)
-    lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
-    _print(report, options, others=before + len(lines))
-    if not remembered:  # it was said then, and to find the labs takes longer than all the rest
-        _print_labs(report, options)
+
+def _grade(options: argparse.Namespace, memory: Memory) -> int:
+    """Grade what is not remembered, and print the report; return the exit code."""
+    from labgrade.run.student_check import run
+
+    checked = run(options, memory)
+    report = checked.report
+    _keep_schemas(options)
+    lines = [] if checked.stopped else since_last(options.path, report, compare=options.json != "-")
+    _print(report, options, others=checked.lines + len(lines))
+    _print_labs(report, options)
     if options.read and options.json != "-":
-        print("\n".join(["", "what was read:", *(read or ["no section of a report"])]))  # noqa: T201
+        print("\n".join(["", "what was read:", *(checked.read or ["no section of a report"])]))  # noqa: T201
     _write_page(report, options)
-    if failed and _is_staff_course(options):
-        print("\n".join(f"labgrade: {each}" for each in failed), file=sys.stderr)  # noqa: T201
-    if stopped:
+    if checked.failed and _is_staff_course(options):
+        print("\n".join(f"labgrade: {each}" for each in checked.failed), file=sys.stderr)  # noqa: T201
+    if checked.stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
         return _INTERRUPTED
+    _print_changes(lines)
+    if checked.broken:
+        raise SpecError(checked.broken)
+    return _exit_code(report)
+
+
+def _print_changes(lines: Sequence[str]) -> None:
     if lines:
         print("since your last run: " + "\n  ".join(lines))  # noqa: T201
-    if broken:
-        raise SpecError(broken)
-    return _exit_code(report)
 
 
 def _print_labs(report: Report, options: argparse.Namespace) -> None:
