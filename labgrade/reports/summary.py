@@ -139,7 +139,7 @@ def diagnosis_in_words(found: Diagnosis) -> str:
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
-        other = f" On other {found.on} it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
+        other = f" Besides, mistakes that do not show here: {_numbered(found.elsewhere)}" if found.elsewhere else ""
         seen = f"So on all {found.tried} {found.on} that were tried."
         if found.but:
             seen += f" On those with {_joined_words(found.but)} it is wrong in another way, too, which may "
