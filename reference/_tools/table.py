@@ -42,6 +42,7 @@ def _flopco_operations(net: Net) -> Iterator[Piece]:
 PTFLOPS, PTFLOPS_MODULES = "ptflops", "ptflops with count_functional=False"
 DEEPSPEED = "deepspeed's flops profiler"
 PROFILE = "flops-profiler's get_model_profile"
+# Where a tool has several ways in one unit, its usual one stands last: `counters` gives that.
 TOOLS = (
     Tool(name="thop", unit=MACS, rule=hooked.thop),
     Tool(name="ultralytics-thop", unit=MACS, rule=hooked.ultralytics_thop),
@@ -51,10 +52,10 @@ TOOLS = (
     Tool(name=PTFLOPS_MODULES, unit=MACS, rule=hooked.ptflops, shares=True),
     Tool(name="ptflops with backend='aten'", unit=MACS, rule=kernels.ptflops_aten),
     Tool(name="ptflops with backend='aten'", unit=MACS, rule=partial(kernels.ptflops_aten, at_once=True)),
-    Tool(name="fvcore", unit=MACS, rule=functions.fvcore),
     Tool(name="fvcore", unit=MACS, rule=partial(functions.fvcore, at_once=True)),
-    Tool(name="mmengine", unit=MACS, rule=functions.fvcore),
+    Tool(name="fvcore", unit=MACS, rule=functions.fvcore),
     Tool(name="mmengine", unit=MACS, rule=partial(functions.fvcore, at_once=True)),
+    Tool(name="mmengine", unit=MACS, rule=functions.fvcore),
     Tool(name="torchinfo", unit=MACS, rule=summaries.torchinfo),
     Tool(name="torch-summary", unit=MACS, rule=summaries.torch_summary),
     Tool(name="torch-pruning", unit=MACS, rule=hooked.torch_pruning, shares=True, fraction=True),
