@@ -53,7 +53,7 @@ class Base:
 
 def bases_of(check: Check, quantities: Registry) -> list[Base]:
     """What is expected first, then what is right, too; those of which slips are known."""
-    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right)]
+    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right if not each.implied)]
     found = []
     for source, says in sources:
         if isinstance(source, QuantityCall):

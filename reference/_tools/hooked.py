@@ -166,7 +166,7 @@ def _ultralytics_others(call: Call) -> Iterator[Piece]:
     elif isinstance(module, nn.Upsample):
         yield Piece(UPSAMPLING, size(y(call)) * {**_UPSAMPLING, "trilinear": 31}.get(module.mode, 0))
     elif isinstance(module, RECURRENT):
-        yield Piece(name_of(call), recurrent.thop(call), recurrent.BY_FORMULA)
+        yield Piece(name_of(call), recurrent.ultralytics_thop(call), recurrent.BY_FORMULA)
     elif isinstance(module, nn.MultiheadAttention):
         yield from _ultralytics_attention(call)
 
