@@ -332,7 +332,7 @@ def torchprofile(net: Net) -> Iterator[Piece]:
             yield _torchprofile_elements(function)
     for call in net.calls:
         if isinstance(call.module, nn.LSTM):
-            yield Piece(name_of(call), recurrent.torchprofile(call), "without the second direction's width")
+            yield Piece(name_of(call), recurrent.torchprofile(call), "with the size of its output for its hidden size")
 
 
 def _torchprofile_elements(function: Function) -> Piece:

@@ -26,6 +26,11 @@ def thop(call: Call) -> int:
     return _cells(call, lambda width: _thop_cell(module, width), module.hidden_size)
 
 
+def how_of_thop(call: Call) -> str:
+    """How thop's formula counts, in words."""
+    return f"{BY_FORMULA}, but no projection" if getattr(call.module, "proj_size", 0) else BY_FORMULA
+
+
 def ultralytics_thop(call: Call) -> int:
     """By ultralytics-thop's formula: thop's, where nothing is projected."""
     module: Any = call.module
