@@ -23,10 +23,10 @@ _ALIGNED = 64  # bytes, as torch does with all that it allocates
 
 
 class Shelf:
-    """The subjects that this process has ready: what is on it is what its children can see.
+    """The subjects that this process has ready; its children can see all of them.
 
-    A child is given each of them once, since a call may change it: what else is asked for is built. `zoo` loads the
-    module whose `Subject` builds what is given.
+    A child is given each of them once, since a call may change it: further ones are built. `zoo` loads the module whose
+    `Subject` builds them.
     """
 
     def __init__(self, zoo: Callable[[], Any]) -> None:
@@ -34,9 +34,9 @@ class Shelf:
         self._ready: list[tuple[dict[str, Any], Any]] = []
 
     def prepare(self, wanted: Mapping[str, Any], kept: Sequence[int] = ()) -> list[int]:
-        """Build a subject, so that the children of this process need not.
+        """Build a subject, so that the children of this process need not. Return a file of its weights, if any.
 
-        `kept`: a file of its weights, if another process has built it; else such a file is returned, if there is one.
+        `kept`: such a file, made by another process; then none is returned.
 
         Raises:
             Exception: what the zoo raises for a subject that cannot be built.
@@ -61,12 +61,12 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        """What the weights of the ready subjects take."""
+        """Return the bytes that the weights of the ready subjects take."""
         models = [subject.with_weights()[0] for _, subject in self._ready]
         return sum(each.nbytes for model in models if hasattr(model, "parameters") for each in model.parameters())
 
     def arguments(self, told: Any) -> dict[str, object]:
-        """The values of the names `given` of a `subject`, in order; of several, `each`, a list of them."""
+        """Return the values of the `given` names in order; where the grader sends `each`, a list of such dicts."""
         if "each" in told:
             own = told.get("values") or [{} for _ in told["each"]]
             each = [
@@ -90,7 +90,7 @@ class Shelf:
         return {name: values[name] for name in given}
 
     def _given(self, wanted: Mapping[str, Any]) -> Any:
-        """Return a ready subject, a subject with the module of a ready one, or a subject built anew."""
+        """Return a ready subject, one with the module of a ready one, or one that is built now."""
         for place, (known, ready) in enumerate(self._ready):
             subject = ready if known == wanted else self._named(wanted).with_weights_of(ready, for_good=True)
             if subject is ready or subject.has_weights:
@@ -108,10 +108,10 @@ class Shelf:
 
 
 def _keep_in_a_file(model: Any) -> list[int]:
-    """Keep a module's weights in a file without a name, of which each process has pages of its own once it writes.
+    """Move a module's weights into a file without a name; return a descriptor of it if it holds all of them.
 
-    Nobody can change the file any more, by whatever way to it. Returns it where all weights are in it.
-    To fork a process takes as long as to copy the page tables of all its other memory: of 500 MB, longer than most
+    The file is sealed: nobody can change it any more, in any way. Each process gets pages of its own when it writes. A
+    fork copies the page tables of all memory that lies in no file: with 500 MB of it, that takes longer than most
     calls.
     """
     from labgrade.sandbox.jail import linux
@@ -146,7 +146,7 @@ def _keep_in_a_file(model: Any) -> list[int]:
 
 
 def _take(file: int, model: Any) -> None:
-    """Put the weights of a file into a module that was built like the one whose weights they were.
+    """Give a module the weights in a file, which a module that was built alike has written.
 
     Raises:
         RuntimeError: it was not.
@@ -166,12 +166,12 @@ def _tensors(model: Any) -> list[Any]:
 
 
 def _places(tensors: Sequence[Any]) -> list[int]:
-    """Where each lies in a file, and the size of that."""
+    """Return the offset of each tensor in a file, and at the end the file's size."""
     return list(accumulate((each.nbytes + -each.nbytes % _ALIGNED for each in tensors), initial=0))
 
 
 def _mapped(file: int) -> Any:
-    """The bytes of a file, of which this process has pages of its own once it writes."""
+    """Map a file of bytes privately: this process gets pages of its own when it writes."""
     import torch
 
     size = os.fstat(file).st_size
@@ -179,24 +179,27 @@ def _mapped(file: int) -> Any:
 
 
 def _put(tensor: Any, area: Any, place: int) -> None:
-    """Have a tensor's values be those at a place of mapped bytes."""
+    """Make a tensor use the values at a place of mapped bytes."""
     import torch
 
     tensor.data = torch.frombuffer(area, dtype=tensor.dtype, count=tensor.numel(), offset=place).view(tensor.shape)
 
 
 def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:
-    """The shape of the input; of several inputs a tuple of shapes."""
+    """Return the shape of the input, or a tuple of shapes if there are several inputs."""
     first = tuple(wanted["shape"])
     further = wanted.get("further", ())
     return (first, *(tuple(each["shape"]) for each in further)) if further else first
 
 
 def without_input(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The subject, with the least of an input: to draw one takes longer than many a call that is not given it."""
+    """Return the subject with the smallest input, for calls that are not given the input.
+
+    To draw an input takes longer than many a call.
+    """
     return {**wanted, **{name: value for name, value in _NO_INPUT.items() if name in wanted}}
 
 
 def needs_values(given: tuple[str, ...]) -> bool:
-    """Whether any of it takes building the subject with its weights."""
+    """Return whether any of the given names needs the subject built with its weights."""
     return bool(_WITH_VALUES & set(given))

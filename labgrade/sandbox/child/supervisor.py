@@ -41,9 +41,10 @@ _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 @dataclass(slots=True)
 class _Kept:
-    """A job that runs. `why` the supervisor ended it, and the CPU seconds that it had used by then.
+    """A job that runs.
 
-    `held`: a control group holds its memory.
+    `why`: the reason for which the supervisor ended it, `spent`: the CPU seconds that it had used by then. `held`: a
+    control group holds its memory.
     """
 
     line: socket.socket
@@ -70,10 +71,10 @@ class _Kept:
 
 @dataclass(slots=True)
 class Jobs:
-    """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits by.
+    """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits with.
 
-    `compiler_wanted`: something else that the server has been asked to do, as soon as it has no job. `begun`: how many
-    jobs there were.
+    `compiler_wanted`: the server shall load torch's compiler as soon as it has no job. `begun`: how many jobs there
+    were.
     """
 
     jail: Jail
@@ -86,7 +87,7 @@ class Jobs:
 
     @property
     def patience(self) -> int | None:
-        """Return the milliseconds until jobs have to be looked at again."""
+        """Return the milliseconds after which jobs have to be looked at again; None for no limit."""
         if not self.running or _is_unmetered(self.jail):
             return None
         return _POLL_HELD_MS if all(job.held for job in self.running.values()) else _POLL_MS
@@ -121,7 +122,7 @@ class Jobs:
         self.poll.register(line, select.POLLIN)
 
     def look(self, ready: AbstractSet[int]) -> None:
-        """End the jobs whose grader has hung up, and, when it is time, those that use more than they are allowed."""
+        """End the jobs whose grader has hung up and, at intervals, those that use more than they may."""
         now, patience = time.monotonic(), self.patience
         metered = patience is not None and now - self._looked >= patience / 2000
         self._looked = now if metered else self._looked  # what else wakes the server may do so a hundred times a second
@@ -135,7 +136,7 @@ class Jobs:
                 job.end(why)
 
     def reap(self) -> None:
-        """Wait for all children that have ended, and tell of those that are jobs."""
+        """Wait for all children that have ended, and report the end of those that are jobs."""
         by_pid = {job.pid: descriptor for descriptor, job in self.running.items()}
         with contextlib.suppress(ChildProcessError):
             while True:
@@ -198,7 +199,7 @@ def _is_unmetered(jail: Jail) -> bool:
 
 
 def _watch(job: _Kept, *, unmetered: bool) -> str:
-    """Wait for the job's end, or for a reason to end it, which is returned."""
+    """Wait for the job's end, or for a reason to end it; return the reason, or an empty text."""
     life = os.pidfd_open(job.pid)
     poll = select.poll()
     poll.register(life, select.POLLIN)
@@ -218,6 +219,6 @@ def _watch(job: _Kept, *, unmetered: bool) -> str:
 
 
 def tell(line: socket.socket, data: Mapping[str, Any]) -> None:
-    """Send one message. A grader that is gone hears nothing."""
+    """Send one message; do nothing if the grader is gone."""
     with contextlib.suppress(OSError):
         line.send(json.dumps(data).encode())

@@ -30,12 +30,12 @@ class Forked:
     life: int
 
     def kill(self) -> None:
-        """End it, if it has not ended."""
+        """Kill the process if it has not ended."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.life, signal.SIGKILL)
 
     def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
+        """Return 0 once the process has ended; None while it runs."""
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
         return 0 if poll.poll(0) else None
@@ -57,7 +57,7 @@ class Forked:
 
 
 class Loader:
-    """A process that loads what servers need and forks them, each before its jail. It sees nothing of any class.
+    """A process that loads libraries and forks servers, each before its jail. It sees nothing of any class.
 
     Raises:
         FaultError: it does not come up, or what it has loaded can't be forked.
@@ -78,9 +78,9 @@ class Loader:
             raise FaultError(message)
 
     def fork(self, line: int, log: int, module: str = "") -> Forked:
-        """A server that is spoken to on `line` and prints to `log`, both descriptors.
+        """Fork a server that is spoken to on `line` and prints to `log`, both descriptors.
 
-        With a `module` of labgrade's it is what `lend` of that makes of it, in no jail: never what runs students' code.
+        With a `module` of labgrade's the fork runs that module's `lend`, in no jail: never for students' code.
 
         Raises:
             KilledError: the loader is gone.
@@ -97,11 +97,11 @@ class Loader:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has ended. The servers that it forked go on."""
+        """Return whether the loader has ended. The servers that it forked go on."""
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """Hang up, once all servers have ended."""
+        """Hang up, and wait for the end of the loader, which ends after its servers."""
         self._line.close()
         try:
             self._process.wait(END_SECONDS)

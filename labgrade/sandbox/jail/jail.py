@@ -37,10 +37,10 @@ _MINDFUL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Jail:
-    """One server's jail. `layers`: what is in force; `missing`: what is not, with the reason.
+    """One server's jail. `layers`: those in force; `missing`: those that are not, with the reason.
 
-    `jobs` is the grader's folder of jobs, `user` whom root becomes, `own` the ids that jobs have, each its own.
-    `reads`: jobs only read their hand-in, and get no copy to write to.
+    `jobs` is the grader's folder of jobs, `user` whom root becomes, `own` the user ids for jobs, one for each. `reads`:
+    jobs only read their hand-in, and get no copy to write to.
     """
 
     places: places.Places
@@ -54,16 +54,16 @@ class Jail:
 
     @property
     def private(self) -> bool:
-        """Whether there is a private root with a scratch of its own for each job."""
+        """Return whether there is a private root with a scratch of its own for each job."""
         return NAMESPACES in self.layers
 
     @property
     def shares_by_files(self) -> bool:
-        """Whether processes of a job can't send each other descriptors."""
+        """Return whether processes of a job can't send each other descriptors, and so share data by files."""
         return SECCOMP in self.layers and USERS not in self.layers
 
     def enter(self) -> None:
-        """Return in a new process that is jailed as far as this machine allows, and is never root.
+        """Fork, and return in a process that is jailed as far as this machine allows and is never root.
 
         Raises:
             OSError: root cannot become an ordinary user here.
@@ -85,7 +85,7 @@ class Jail:
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
 
     def _become_known(self) -> None:
-        """Be an ordinary user without a private root, or say what kept this machine from having one."""
+        """Become an ordinary user without a private root, or say why this machine offers none."""
         try:
             _become(self.user)
         except PermissionError as error:
@@ -94,9 +94,9 @@ class Jail:
             raise PermissionError(message) from error
 
     def _find_layers(self) -> None:
-        """Try each layer in a process that is thrown away: a half-made namespace cannot be undone.
+        """Try each layer in a process that is thrown away: a half-made namespace can't be undone.
 
-        With users of their own, namespaces are tried, too: by themselves only where that fails.
+        Namespaces are tried together with user ids for jobs first, by themselves only where that fails.
         """
         users_problem = self._find_users() if {USERS, NAMESPACES} <= self.layers else "they take namespaces"
         trials: dict[str, Callable[[], None]] = {
@@ -115,7 +115,7 @@ class Jail:
             self.layers.discard(USERS)
 
     def _find_users(self) -> str:
-        """Find users of the jobs' own, and try them; why there are none, or nothing."""
+        """Find and try user ids for jobs; return why there are none, or an empty text."""
         try:
             found = users.of_this_machine()
         except OSError as error:
@@ -143,16 +143,16 @@ class Jail:
         seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
-        """The seccomp program; in a process tree of its own it is the same for each job, and made once."""
+        """Return the seccomp program. With a private process tree it is the same for each job, and made once."""
         if self.private and self._calls:
             return self._calls
         apart = USERS in self.layers
         return seccomp.program(namespaces=self.private, shared_memory=False, apart=apart, group=os.getpid())
 
     def confine(self, job: str, user: int, allowed: limits.Allowed) -> Path:
-        """Put this job's process behind all layers, for good; the folder that holds `handin` and `tmp`.
+        """Put this job's process behind all layers, for good; return the folder that holds `handin` and `tmp`.
 
-        `user`: which of the users it becomes, where jobs have users of their own.
+        `user`: the index of the user id that it gets, where jobs have their own.
 
         Raises:
             OSError: a layer that should be there could not be made; the job must not begin then.
@@ -179,7 +179,7 @@ class Jail:
         return folder
 
     def folder(self, job: str) -> Path:
-        """Where a job finds its `handin` and `tmp`, and may write."""
+        """Return the folder of a job's `handin` and `tmp`, in which it may write."""
         if self.private:
             return Path(root.SCRATCH)
         return Path(root.SCRATCH if OUTER in self.layers else self.jobs, job)
@@ -196,7 +196,7 @@ class Jail:
 
 
 def _isolate(shown: places.Places, jobs: str, user: int, own: users.Users | None) -> None:
-    """Namespaces and the private root. Root builds it with its own rights, and then is root no more."""
+    """Make the server's namespaces and private root. Root builds it with its own rights, then gives them up."""
     built = False
     outside = (user, user) if os.getuid() == 0 else (os.getuid(), os.getgid())
     mapper = None if own is None else users.Mapper(own, USER, *outside)
@@ -233,9 +233,9 @@ def _become(user: int) -> None:
 
 
 def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
-    """Mounts of this job's own: its hand-in, a scratch of limited size, its processes; and a nested user namespace.
+    """Give this job its own mounts (hand-in, scratch, /proc) and a nested user namespace.
 
-    From here on the job is `user`, the number of one of the `users`, where there are any.
+    From here on the job has the user id at index `user`, where jobs have their own.
     """
     owner = USER if user is None else users.FIRST + user
     linux.unshare(_OF_A_JOB)
@@ -258,9 +258,9 @@ def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = Fa
 
 
 def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
-    """A copy of a hand-in, to which its code may write as it likes. A large file of `ours` is shown, not copied.
+    """Copy a hand-in, so that its code may write to it. A large file of `ours` is shown, not copied.
 
-    Ours is what lies in a folder of files that are given, and all that a measuring job reads.
+    Ours are files in the folder of given files, and all that a measuring job reads.
     """
     target.mkdir()
     for entry in os.scandir(source):
@@ -274,7 +274,7 @@ def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours:
 
 
 def _bound(source: str, target: Path) -> None:
-    """The file itself at a second place: what reads models takes a link for a way out of the model's folder."""
+    """Bind a file to a second place. A link would not do: readers of models take it for a way out of the folder."""
     target.touch()
     linux.bind(source, str(target))
 
@@ -284,7 +284,7 @@ def _linked(source: str, target: Path) -> None:
 
 
 def _tried(trial: Callable[[], None]) -> str:
-    """Try something in a throw-away process; return its error, or nothing."""
+    """Try something in a throw-away process; return its error, or an empty text."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -310,7 +310,7 @@ def _die_with(parent: int) -> None:
 
 
 def _wait(server: int, *, sweep: bool) -> Any:
-    """Be the launcher: wait for the server, and where no process tree of its own ends with it, end what it leaves."""
+    """Be the launcher: wait for the server, end with its code; with `sweep`, first end what it left behind."""
 
     def stop(*_: object) -> None:
         os.kill(server, signal.SIGKILL)

@@ -26,7 +26,7 @@ _LOOK = _EXECUTE | _READ | LIST
 
 
 def version() -> int:
-    """Which version of landlock the kernel offers; 0 for none."""
+    """Return the version of landlock that the kernel offers; 0 for none."""
     found: int = system().syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     return max(found, 0)
 
@@ -34,10 +34,10 @@ def version() -> int:
 def restrict(
     readable: Iterable[str], writable: Iterable[str], *, listed: Iterable[str] = (), devices: Iterable[str] = ()
 ) -> None:
-    """Keep reading and running below `readable`, everything below `writable`, listing below `listed`.
+    """Allow reading and running below `readable`, everything below `writable`, listing below `listed`; nothing else.
 
     `devices` are files that are read and written. TCP is refused (version 4), and so are signals and abstract sockets
-    to whatever is outside (version 6).
+    to processes outside (version 6).
 
     Raises:
         OSError: there is no landlock here, or it refuses.
@@ -64,7 +64,7 @@ def restrict(
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    """A path that is not there needs no rule."""
+    """Add a rule for a path; a path that does not exist needs none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:

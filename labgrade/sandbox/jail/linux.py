@@ -45,12 +45,12 @@ _PIVOT_ROOT, _CAPSET = (155, 126) if INTEL else (41, 91)
 
 
 def system() -> ctypes.CDLL:
-    """The C library, with errno kept."""
+    """Return the C library, with errno kept."""
     return _LIBC
 
 
 def checked(result: int, what: str) -> int:
-    """The result of a call of the C library.
+    """Return the result of a call of the C library.
 
     Raises:
         OSError: it is negative; says `what`.
@@ -67,7 +67,7 @@ def unshare(flags: int) -> None:
 
 
 def set_tree_of_children(descriptor: int) -> None:
-    """Have what this process forks from now on be in that process tree (`/proc/PID/ns/pid`), not in a new one."""
+    """Have the children that are forked from now on be in that process tree (`/proc/PID/ns/pid`)."""
     checked(_LIBC.setns(descriptor, NEW_PIDS), "setns")
 
 
@@ -100,7 +100,7 @@ def _remount(target: str, flags: int) -> None:
 
 
 def keep_mounts_to_oneself() -> None:
-    """Stop mounts of this namespace from reaching another."""
+    """Keep mounts of this namespace from reaching any other."""
     checked(_LIBC.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
 
 
@@ -110,7 +110,7 @@ def pivot_root(new: str, old: str) -> None:
 
 
 def change_root(new: str) -> None:
-    """Make the mount at `new` the root; the old one is gone."""
+    """Make the mount at `new` the root, and detach the old one."""
     os.chdir(new)
     pivot_root(".", ".")
     checked(_LIBC.umount2(b".", _DETACH), "unmount the old root")
@@ -130,7 +130,7 @@ def prctl(option: int, value: int = 0, third: int = 0) -> None:
 
 
 def map_user(inside: int, user: int, group: int) -> None:
-    """In a new user namespace: be `inside` there, which is `user` and `group` outside."""
+    """Be `inside` in a new user namespace, which is `user` and `group` outside."""
     own = Path("/proc/self")
     (own / "setgroups").write_bytes(b"deny")
     (own / "uid_map").write_bytes(f"{inside} {user} 1".encode())
@@ -138,7 +138,7 @@ def map_user(inside: int, user: int, group: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Have no privilege, and no way to any."""
+    """Give up all privileges, and every way to get one."""
     for capability in range(_MOST_CAPABILITIES):
         if _LIBC.prctl(DROP_FROM_BOUND, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break
@@ -148,20 +148,20 @@ def drop_capabilities() -> None:
 
 
 def keep_arenas_few() -> None:
-    """Each thread would else reserve 64 MB of addresses for its allocations."""
+    """Have threads share two arenas: each would else reserve 64 MB of addresses for its allocations."""
     _LIBC.mallopt(_ARENA_MAX, 2)
 
 
 def give_back_memory() -> None:
-    """Give the kernel back what was freed and is still held."""
+    """Return freed memory to the kernel."""
     _LIBC.malloc_trim(ctypes.c_size_t(0))
 
 
 def collapse_heap() -> int:
-    """Ask for huge pages under this process's private memory, which makes forking it cheap; the bytes asked for.
+    """Ask for huge pages under this process's private memory, so that forks are cheap; return the bytes asked for.
 
-    Of what a fork shares with others, only the pages of which one was written take room anew. Needs Linux 6.1 and no
-    privilege. Where it is refused nothing is lost.
+    Of what a fork shares with others, only written pages take room anew. Needs Linux 6.1 and no privilege. Where it is
+    refused nothing is lost.
     """
     asked = 0
     for line in Path("/proc/self/maps").read_text().splitlines():
