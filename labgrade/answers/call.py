@@ -45,10 +45,10 @@ UNSTEADY = frozenset({"waited", "memory"})
 
 
 def obtain(question: Question, form: CallForm, running: Running) -> Answered | None:
-    """The value that the function returns, or why there is none; None where the function is not present.
+    """Return the value that the function returns, or why there is none; None if the function is not there.
 
-    The file may lie in a folder, as in an archive of a whole folder, or have its name in another case, where it is the
-    only one of its name.
+    If only one file has its name, it may lie in a folder, as in an archive of a whole folder, or be spelled in another
+    case.
     """
     submission = question.submission
     file = code_file(form, submission)
@@ -77,27 +77,27 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
 
 
 def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
-    """Whether the function's file binds its name, as far as its source tells."""
+    """Return whether the function's file binds its name, as far as the source shows."""
     return reader.ask(submission, ask_present(form)) is True
 
 
 def returns(form: CallForm) -> bool:
-    """Whether the answer is what the function returns, and nothing more."""
+    """Return whether the answer is the function's value, and nothing more."""
     return not (writes(form) or artifacts.verifies(form))
 
 
 def writes(form: CallForm) -> bool:
-    """Whether the answer is the file that the function writes."""
+    """Return whether the answer is the file that the function writes."""
     return artifacts.writes(form)
 
 
 def obtain_each(
     questions: Sequence[Question], form: CallForm, running: Running, *, attempt: bool = False
 ) -> tuple[str, list[Value]]:
-    """Where the answers come from, and what the function returns for each subject, as far as that can be read.
+    """Return where the answers come from, and the function's value for each subject, up to the first failure.
 
-    One process makes all calls, within the limits of the first: see `Runner.run_each`. Nothing where the answer is more
-    than what is returned. `attempt`: no further than all is as plain as values can be.
+    One process makes all calls, within the limits of the first: see `Runner.run_each`. Empty if the answer is more than
+    the returned value. `attempt`: stop at the first value that is not plain.
     """
     origin, said = _said_of_each(questions, form, running, attempt=attempt)
     values: list[Value] = []
@@ -115,9 +115,9 @@ def obtain_each(
 def obtain_some(
     questions: Sequence[Question], form: CallForm, running: Running, *, past: bool = False
 ) -> tuple[str, list[Value | None]]:
-    """As `obtain_each`, of a file that has the function; None for what is no value of the type, or a text.
+    """Return values as `obtain_each`, of a file that has the function; None for a text or a value of another type.
 
-    `past`: None for what raises, too, and texts are read.
+    `past`: None also for calls that raise, and texts are read.
     """
     origin, said = _said_of_each(questions, form, running, known=True, past=past)
     values: list[Value | None] = []
@@ -161,7 +161,7 @@ def _said_of_each(
 
 
 def write_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Artifact]]:
-    """Where the files come from, and the file that the function writes for each subject, up to the first without one.
+    """Return where the files come from, and the file that the function writes for each subject, up to a failure.
 
     One process makes all calls, as in `obtain_each`.
     """
@@ -184,7 +184,7 @@ def _subjects(questions: Sequence[Question]) -> list[tuple[SubjectSpec, Mapping[
 
 
 def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execution:
-    """Call the function, by the program that its arguments ask for."""
+    """Call the function, in the way that its arguments need."""
     submission, subject, limits = question.submission, question.subject, question.limits
     model = question.model if "model_path" in form.given else {}
     if artifacts.verifies(form):
@@ -206,7 +206,7 @@ def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execu
 
 
 def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tuple[Value, tuple[str, ...]]:
-    """What was returned, in the answer's type, with a note where it was read in spite of its form.
+    """Return the returned value in the answer's type, with a note if it was in another form.
 
     Raises:
         WrongTypeError: it is no value of the type.
@@ -218,7 +218,7 @@ def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tu
 
 
 def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
-    """A text that was returned, read like a printed text.
+    """Read a text that was returned like a printed text.
 
     Raises:
         WrongTypeError: it is no value of the kind.
@@ -251,7 +251,7 @@ def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, rema
 
 
 def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
-    """The only element of a list, an array or a mapping where one scalar is asked for, with a note that it was one."""
+    """Return the only element of a list, an array or a mapping where one scalar is asked for, with a note."""
     if kind not in ("count", "bytes", "number", "time", "text"):
         return plain, ()
     if isinstance(plain, dict) and len(plain) == 1:
