@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import re
 import tempfile
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from labgrade.core.arguments import SAVE_TO, TRANSFORMED
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import Limits, TableOfType
-from labgrade.sandbox.requests import CallRequest, InspectRequest
+from labgrade.sandbox.requests import InspectRequest
 from labgrade.sandbox.runner import MOST_BYTES, SAVED_AS
 from labgrade.spec.course import home
 from labgrade.subjects import linear
@@ -32,7 +31,7 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labgrade.core.results import Answered, Execution, Submission
+    from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, CallForm, FileForm, SubjectSpec
     from labgrade.sandbox.runner import Runner
 
@@ -147,57 +146,7 @@ def writes(form: CallForm) -> bool:
     return SAVE_TO in form.given or form.module
 
 
-def run(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path],
-) -> Execution:
-    """Call the function. If it returned, the value is the content of the file, an array of bytes."""
-    request = replace(_request(form, file, submission, limits=limits, model=model), subject=subject)
-    return runner.write(request, _values(form, subject))
-
-
-def run_each(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
-    *,
-    limits: Limits,
-    runner: Runner,
-) -> list[object]:
-    """Return the files that the function writes for several subjects with their files, up to the first failure.
-
-    One process makes all calls, so that one may spoil the next.
-    """
-    request = _request(form, file, submission, limits=limits)
-    found = runner.write_each(request, [(_values(form, subject), model, subject) for subject, model in subjects])
-    return found[: len(subjects)]  # a student's code can have any number of them sent, each a file to be kept
-
-
-def _request(
-    form: CallForm, file: str, submission: Submission, *, limits: Limits, model: Mapping[str, Path] | None = None
-) -> CallRequest:
-    return CallRequest(
-        folder=submission.folder,
-        file=file,
-        function=form.function,
-        given=form.given,
-        written=form.written,
-        subject=None,
-        limits=limits,
-        model=model or {},
-        saved_as=form.saved_as,
-        module=form.module,
-    )
-
-
-def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
+def values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
     """Return m, k and n of a subject that is one linear layer: its input is m x k, and it has n outputs."""
     if subject is None or not set(form.given) & {"m", "k", "n"}:
         return {}
@@ -235,19 +184,6 @@ def keep(content: object, form: CallForm, folder: Path) -> Artifact:
 def verifies(form: CallForm) -> bool:
     """Return whether the answer is the function's verdict on files."""
     return TRANSFORMED in form.given
-
-
-def verify(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    *,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path],
-) -> Execution:
-    """Call the function for each file of `model` but the first, the original, and return its verdicts by name."""
-    return runner.verify(_request(form, file, submission, limits=limits, model=model))
 
 
 def rows(said: object, names: Mapping[str, str]) -> dict[str, dict[str, str]]:

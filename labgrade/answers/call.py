@@ -146,17 +146,7 @@ def _said_of_each(
         return "", []
     if not (known or present(form, submission, running.reader)):
         return "", []
-    request = CallRequest(
-        folder=submission.folder,
-        file=file,
-        function=form.function,
-        given=form.given,
-        written=form.written,
-        subject=None,
-        limits=first.limits,
-        attempt=attempt,
-        past=past,
-    )
+    request = replace(_request(first, form, file), subject=None, model={}, attempt=attempt, past=past)
     return f"{file}:{form.function}", running.runner.run_each(request, _subjects(questions))
 
 
@@ -170,9 +160,9 @@ def write_each(questions: Sequence[Question], form: CallForm, running: Running) 
     file = code_file(form, submission)
     if not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
-    contents = artifacts.run_each(
-        form, file, submission, _subjects(questions), limits=first.limits, runner=running.runner
-    )
+    request = replace(_request(first, form, file), subject=None, model={})
+    each = [(artifacts.values(form, subject), model, subject) for subject, model in _subjects(questions)]
+    contents = running.runner.write_each(request, each)[: len(each)]  # a student's code can have any number sent
     found: list[Artifact] = []
     with contextlib.suppress(WrongTypeError):
         found.extend(artifacts.keep(content, form, running.store) for content in contents)
@@ -185,23 +175,26 @@ def _subjects(questions: Sequence[Question]) -> list[tuple[SubjectSpec, Mapping[
 
 def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execution:
     """Call the function, in the way that its arguments need."""
-    submission, subject, limits = question.submission, question.subject, question.limits
-    model = question.model if "model_path" in form.given else {}
+    request = _request(question, form, file)
     if artifacts.verifies(form):
-        return artifacts.verify(form, file, submission, limits=limits, runner=runner, model=model)
+        return runner.verify(request)
     if artifacts.writes(form):
-        return artifacts.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
-    return runner.run(
-        CallRequest(
-            folder=submission.folder,
-            file=file,
-            function=form.function,
-            given=form.given,
-            written=form.written,
-            subject=subject,
-            limits=limits,
-            model=model,
-        )
+        return runner.write(request, artifacts.values(form, question.subject))
+    return runner.run(request)
+
+
+def _request(question: Question, form: CallForm, file: str) -> CallRequest:
+    return CallRequest(
+        folder=question.submission.folder,
+        file=file,
+        function=form.function,
+        given=form.given,
+        written=form.written,
+        subject=question.subject,
+        limits=question.limits,
+        model=question.model if "model_path" in form.given else {},
+        saved_as=form.saved_as,
+        module=form.module,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
@@ -135,20 +136,6 @@ class Runner:
         given: Mapping[str, Mapping[str, Path]],
     ) -> Execution:
         """Run a job that calls functions; `given` are files by the folder in which they are given."""
-        if self.patience is None:
-            return self._called(request, kind, arguments, wanted, given)
-        if len(given) > 1 or "each" in (wanted or ()):
-            return self.patience.together(request, lambda own: self._called(own, kind, arguments, wanted, given))
-        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given), Execution)
-
-    def _called(
-        self,
-        request: CallRequest,
-        kind: str,
-        arguments: Mapping[str, object],
-        wanted: Mapping[str, Any] | None,
-        given: Mapping[str, Mapping[str, Path]],
-    ) -> Execution:
         left_out: list[str] = []
 
         def lay(folder: Path) -> None:
@@ -158,16 +145,24 @@ class Runner:
             for place, files in given.items():
                 working_copy.place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
+        def stamp() -> object:
+            return None if left_out or any(given.values()) else working_copy.stamp(request.folder)
+
         told = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
-        limits, attempt = request.limits, request.attempt
-        own = lambda: None if left_out or any(given.values()) else working_copy.stamp(request.folder)  # noqa: E731
-        job = Job(
-            kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=told, wanted=wanted, attempt=attempt, same=own
-        )
-        read = lambda ending: outcomes.execution(ending, request, left_out)  # noqa: E731 - for both
-        done = self._result(job, read, Execution)
-        refused = _NOT_RESIZABLE in done.reason and job.ready.subjects
-        return self._result(replace(job, anew=True), read, Execution) if refused else done
+        job = partial(Job, kind=kind, server=STUDENTS, lay=lay, arguments=told, wanted=wanted, same=stamp)
+
+        def run(own: CallRequest) -> Execution:
+            asked = job(limits=own.limits, attempt=own.attempt)
+            read = partial(outcomes.execution, call=own, left_out=left_out)
+            done = self._result(asked, read, Execution)
+            refused = _NOT_RESIZABLE in done.reason and asked.ready.subjects
+            return self._result(replace(asked, anew=True), read, Execution) if refused else done
+
+        if self.patience is None:
+            return run(request)
+        if len(given) > 1 or "each" in (wanted or ()):
+            return self.patience.together(request, run)
+        return self.patience.call(request, run, Execution)
 
     def write(self, request: CallRequest, values: Mapping[str, object]) -> Execution:
         """Call a function that writes a file; the value is the file, an array of bytes.

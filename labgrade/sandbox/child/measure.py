@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PROBLEM_CHARS = 2000
 
 
-def measure(job: Mapping[str, Any], folder: Path) -> bytes:
+def measure(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
     """Return the frame: `measured` with plain data, `rejected` for a ValueError that the trusted code raises by itself.
 
     `broke` for whatever else is raised, also by what that code calls: a ValueError of `max()` says nothing of the file.
@@ -115,9 +115,4 @@ def _function(file: Path, name: str) -> Callable[..., object]:
     return function
 
 
-def of_job(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
-    """Return the same as one of the kinds of jobs."""
-    return measure(job, folder)
-
-
-jobs.KINDS["measure"] = of_job  # so that a server which measures alone imports nothing else
+jobs.KINDS["measure"] = measure  # so that a server which measures alone imports nothing else

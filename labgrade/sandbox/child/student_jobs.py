@@ -57,6 +57,6 @@ jobs.KINDS.update(
         "verify": lambda job, _, folder: file_functions.verify(job, folder),
         "script": lambda job, _, folder: script.run(job, folder),
         "program": lambda job, _, folder: run(job, folder),
-        "measure": measure.of_job,
+        "measure": measure.measure,
     }
 )

@@ -9,7 +9,6 @@ the job ends.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from labgrade.sandbox.child import main
-from labgrade.sandbox.jail import limits, usage
+from labgrade.sandbox.jail import limits, linux, usage
 from labgrade.sandbox.jail.layers import LIMITS, METER, OUTER
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 _POLL_MS = 50
 _POLL_HELD_MS = 200  # of a job whose memory the kernel holds: what it has computed grows no faster than time
-_SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 @dataclass(slots=True)
@@ -94,8 +92,6 @@ class Jobs:
 
     def begin(self, line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any]) -> None:
         """Fork a job as the first process of a tree of its own."""
-        from labgrade.sandbox.jail import linux
-
         self.begun += 1
         allowed = limits.Allowed(request["seconds"], request["memory"], own_count=True)
         own_tree = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -166,9 +162,8 @@ def keep(
     line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any], jail: Jail, arguments: Arguments
 ) -> NoReturn:
     """Run one job from its beginning to its end, in a process that does nothing else."""
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    prctl(_SUBREAPER, 1, 0, 0, 0)
+    linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
+    linux.prctl(linux.SUBREAPER, 1)
     allowed = limits.Allowed(request["seconds"], request["memory"], own_count=False)
     try:
         pid = os.fork()

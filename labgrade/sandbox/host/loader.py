@@ -36,9 +36,7 @@ class Forked:
 
     def poll(self) -> int | None:
         """Return 0 once the process has ended; None while it runs."""
-        poll = select.poll()
-        poll.register(self.life, select.POLLIN)
-        return 0 if poll.poll(0) else None
+        return 0 if self._has_ended(0) else None
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the process has ended.
@@ -46,11 +44,13 @@ class Forked:
         Raises:
             subprocess.TimeoutExpired: it has not after so many seconds.
         """
+        if not self._has_ended(timeout):
+            raise subprocess.TimeoutExpired([], timeout or 0.0)
+
+    def _has_ended(self, seconds: float | None) -> bool:
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
-        if timeout is not None and not poll.poll(1000 * timeout):
-            raise subprocess.TimeoutExpired([], timeout)
-        poll.poll()
+        return bool(poll.poll(None if seconds is None else 1000 * seconds))
 
     def __del__(self) -> None:
         os.close(self.life)

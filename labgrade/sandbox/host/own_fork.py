@@ -117,8 +117,5 @@ def _is_of_python(place: str) -> bool:
     The folder that labgrade was called in and a user's own site-packages do not.
     """
     own = getattr(sys.modules.get("site"), "USER_SITE", None)
-    return place != own and place.startswith((sys.prefix, sys.base_prefix, *_library()))
-
-
-def _library() -> tuple[str, ...]:
-    return tuple({os.path.dirname(os.__file__), "/usr/lib/python3"})  # noqa: PTH120 - Debian's packages lie in the latter
+    library = os.path.dirname(os.__file__)  # noqa: PTH120 - as `startswith` takes it; Debian's packages lie apart
+    return place != own and place.startswith((sys.prefix, sys.base_prefix, library, "/usr/lib/python3"))

@@ -12,7 +12,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from labgrade.sandbox.jail.linux import checked, system
+from labgrade.sandbox.jail.linux import LIBC, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ _LOOK = _EXECUTE | _READ | LIST
 
 def version() -> int:
     """Return the version of landlock that the kernel offers; 0 for none."""
-    found: int = system().syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    found: int = LIBC.syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     return max(found, 0)
 
 
@@ -47,7 +47,7 @@ def restrict(
     parts = [rights, 3 if offered >= _TCP_SINCE else 0, 3 if offered >= _SCOPES_SINCE else 0]
     size = 8 if offered < _TCP_SINCE else 16 if offered < _SCOPES_SINCE else 24
     wanted = struct.pack("<QQQ", *parts)[:size]
-    call = system().syscall
+    call = LIBC.syscall
     rules = checked(call(ctypes.c_long(_CREATE), wanted, ctypes.c_size_t(size), ctypes.c_uint32(0)), "landlock")
     try:
         for paths, allowed in (
@@ -71,7 +71,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
             if not os.path.isdir(path):  # noqa: PTH112 - the paths are text here
                 rights &= _EXECUTE | _READ | _WRITE
             rule = struct.pack("<Qi", rights, place)
-            call = system().syscall
+            call = LIBC.syscall
             checked(call(ctypes.c_long(_ADD), rules, 1, rule, ctypes.c_uint32(0)), f"landlock {path}")
         finally:
             os.close(place)

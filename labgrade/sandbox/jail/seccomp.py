@@ -12,7 +12,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from labgrade.sandbox.jail import syscalls
-from labgrade.sandbox.jail.linux import INTEL, MACHINE, SECCOMP, checked, system
+from labgrade.sandbox.jail.linux import INTEL, LIBC, MACHINE, SECCOMP, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +94,7 @@ def install(steps: bytes) -> None:
     memory = ctypes.create_string_buffer(steps, len(steps))
     description = struct.pack("<HxxxxxxQ", len(steps) // 8, ctypes.addressof(memory))
     place = ctypes.create_string_buffer(description, len(description))
-    checked(system().prctl(SECCOMP, ctypes.c_ulong(_FILTER), place, 0, 0), "seccomp")
+    checked(LIBC.prctl(SECCOMP, ctypes.c_ulong(_FILTER), place, 0, 0), "seccomp")
 
 
 class _Maker:
