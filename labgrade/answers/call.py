@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice, artifacts
 from labgrade.answers.python_source import RETURNED, code_file
-from labgrade.answers.reader.asks import Ask, ask_present
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.reading.documents import Unreadable
 from labgrade.answers.reading.plain_values import is_array, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
@@ -78,7 +78,7 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
 
 def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
     """Return whether the function's file binds its name, as far as the source shows."""
-    return reader.ask(submission, ask_present(form)) is True
+    return reader.ask(submission, Ask(wanted="present", forms=(form,))) is True
 
 
 def returns(form: CallForm) -> bool:
@@ -220,7 +220,7 @@ def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
     with tempfile.TemporaryDirectory(prefix="labgrade-returned-") as name:
         Path(name, RETURNED).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         held = Submission(name="", folder=Path(name), files=(RETURNED,))
-        found = reader.once(held, Ask(wanted="returned", kind=kind, forms=()))
+        found = reader.once(held, Ask(wanted="returned", kind=kind))
     if not isinstance(found, Answer):
         raise WrongTypeError(found.verdict.reason)
     return found.value

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from labgrade.answers import artifacts, call, run
 from labgrade.answers.question import about
 from labgrade.answers.reader.asks import (
+    Ask,
     ask_around,
-    ask_image,
     ask_lines,
     ask_mentions,
     ask_notes,
     ask_passages,
-    ask_present,
-    ask_seen,
-    ask_stray,
     ask_tables,
     ask_value,
 )
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
     from labgrade.answers.near_miss import Note
     from labgrade.answers.question import Question, Running
-    from labgrade.answers.reader.asks import Ask
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
@@ -101,7 +97,11 @@ def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
 def _stray(forms: list[Form], question: Question, reader: Reader) -> Answered | None:
     """Return the value of an entry with another name that is likely this answer and no other answer."""
     kind = question.wanted.type
-    asks = (ask_stray(kind, form) for form in forms if isinstance(form, EntryForm) and kind != "text")
+    asks = (
+        Ask(wanted="stray", kind=kind, forms=(form,))
+        for form in forms
+        if isinstance(form, EntryForm) and kind != "text"
+    )
     found = (each for ask in asks if isinstance(each := reader.ask(question.submission, ask), Answer))
     return next((each for each in found if _unless_taken(each, question)), None)
 
@@ -156,14 +156,14 @@ def _asks_of(
     read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     first = (
-        *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
+        *(Ask(wanted="present", forms=(form,)) for form in wanted.forms if isinstance(form, CallForm)),
         *(ask_value(wanted.type, form, model) for form in read),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
     )
     where_missing = (
-        *(ask_stray(wanted.type, form) for form in wanted.forms if isinstance(form, EntryForm)),
+        *(Ask(wanted="stray", kind=wanted.type, forms=(form,)) for form in wanted.forms if isinstance(form, EntryForm)),
         *(ask_notes(wanted.type, forms) for forms in (list(wanted.forms), live)),
-        *(ask_seen(wanted.type, form) for form in texts),
+        *(Ask(wanted="seen", kind=wanted.type, forms=(form,)) for form in texts),
     )
     if has_code:
         return by_name(first), by_name(where_missing)
@@ -255,7 +255,7 @@ def _read(question: Question, form: Form, reader: Reader, running: Running | Non
 
 def _seen(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
     """Return the picture, unless it shows nothing."""
-    problem = reader.ask(submission, ask_image(found.origin)) if isinstance(found, Answer) else ""
+    problem = reader.ask(submission, Ask(wanted="image", about=found.origin)) if isinstance(found, Answer) else ""
     if not problem or found is None:
         return found
     verdict = without_value(
@@ -296,7 +296,7 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     if notes and all(note.blank for note in notes):
         return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(looked_for) - 1)}")
     texts = [form for form in forms if isinstance(form, TextForm)]
-    found: list[Seen | None] = [reader.ask(submission, ask_seen(kind, form)) for form in texts]
+    found: list[Seen | None] = [reader.ask(submission, Ask(wanted="seen", kind=kind, forms=(form,))) for form in texts]
     seen = sorted((each for each in found if each is not None), key=lambda each: not each.is_table)
     what = seen[0].text if seen else "no answer was found" if notes else "nothing was handed in"
     if question.live_only and len(forms) < len(question.wanted.forms) and not (seen or notes):

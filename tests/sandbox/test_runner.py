@@ -150,7 +150,7 @@ def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_ane
         if kind == "students":
             done = runner.run(request(folder))
         elif kind == "reader":
-            asks = (encode(Ask(wanted="code", kind="text", forms=(), about="hw2_1.py"))[0].decode(),)
+            asks = (encode(Ask(wanted="code", about="hw2_1.py"))[0].decode(),)
             done = runner.read(ReadRequest(folder=folder, files=("hw2_1.py",), asks=asks, limits=LIMITS))
         else:
             words = {"file": HERE / "trusted/quantities.py", "function": "count_words"}

@@ -78,8 +78,8 @@ class Ask:
     """
 
     wanted: Wanted
-    kind: AnswerType
-    forms: tuple[Form, ...]
+    kind: AnswerType = "text"
+    forms: tuple[Form, ...] = ()
     about: str = ""
     line: int = 0
     others: tuple[str, ...] = ()
@@ -109,16 +109,6 @@ def ask_value(kind: AnswerType, form: Form, about: str = "") -> Ask:
     return Ask(wanted="value", kind=kind, forms=(form,), about=about if isinstance(form, TextForm) else "")
 
 
-def ask_stray(kind: AnswerType, form: EntryForm) -> Ask:
-    """Return the ask for what is likely an entry, under another name."""
-    return Ask(wanted="stray", kind=kind, forms=(form,))
-
-
-def ask_present(form: CallForm) -> Ask:
-    """Return the ask whether the file has the function."""
-    return Ask(wanted="present", kind="text", forms=(form,))
-
-
 def ask_notes(kind: AnswerType, forms: list[Form]) -> Ask:
     """Return the ask for what these forms find instead of values."""
     return Ask(wanted="notes", kind=kind, forms=tuple(map(without_files, forms)))
@@ -129,50 +119,25 @@ def without_files(form: Form) -> Form:
     return replace(form, provide={}) if isinstance(form, RunForm | BuildForm) else form
 
 
-def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
-    """Return the ask for what a text holds behind the form's words that is no value."""
-    return Ask(wanted="seen", kind=kind, forms=(form,))
-
-
 def ask_passages(kind: AnswerType, forms: Iterable[Form]) -> Ask:
     """Return the ask for the passages in which these forms look, as people see them; for a `file` without addresses."""
     return Ask(wanted="passages", kind=kind, forms=tuple(map(without_files, forms)))
 
 
-def ask_markdown(said: str, line: int = 0) -> Ask:
-    """Return the ask for a text as HTML, with the block around `line` marked."""
-    return Ask(wanted="markdown", kind="text", forms=(), about=said, line=line)
-
-
-def ask_picture(path: str) -> Ask:
-    """Return the ask for a file of the hand-in as pixels."""
-    return Ask(wanted="picture", kind="text", forms=(), about=path)
-
-
-def ask_image(path: str) -> Ask:
-    """Return the ask why a picture shows nothing, if it does."""
-    return Ask(wanted="image", kind="text", forms=(), about=path)
-
-
-def ask_code() -> Ask:
-    """Return the ask for the code of the hand-in as tokens."""
-    return Ask(wanted="code", kind="text", forms=())
-
-
 def ask_lines(form: TextForm, about: str = "") -> Ask:
     """Return the ask for all lines in which a form looks."""
-    return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
+    return Ask(wanted="lines", forms=(replace(form, after=None, find=None),), about=about)
 
 
 def ask_mentions(form: TextForm, about: str = "", others: tuple[str, ...] = ()) -> Ask:
     """Return the ask for the report's lines with the number of a form's task, under any heading but other tasks'."""
     bare = replace(form, after=None, find=None)
-    return Ask(wanted="mentions", kind="text", forms=(bare,), about=about, others=others)
+    return Ask(wanted="mentions", forms=(bare,), about=about, others=others)
 
 
 def ask_around(path: tuple[str, ...], about: str = "") -> Ask:
     """Return the ask for the report's lines that belong to no other task than a path's."""
-    return Ask(wanted="around", kind="text", forms=(TextForm(report=path),), about=about)
+    return Ask(wanted="around", forms=(TextForm(report=path),), about=about)
 
 
 def ask_tables(kind: AnswerType, form: TextForm, *, around: bool = False) -> Ask:

@@ -126,7 +126,7 @@ class Reader:
 
     def explain(self, found: Found, submission: Submission, said: str) -> tuple[str, ...]:
         """Return the explanation of a log, a crash or C++ sources (`cpp.explain`); empty if they can't be read."""
-        reply = self.once(submission, Ask(wanted=found, kind="text", forms=(), about=said))
+        reply = self.once(submission, Ask(wanted=found, about=said))
         if reply and [*map(type, reply)] != [str] * len(NOTHING[found]):
             raise FaultError(_FORGED)
         return tuple(reply)
