@@ -58,10 +58,7 @@ def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[N
 
 
 def _beneath_headings(forms: list[Form], submission: Submission) -> list[Form]:
-    """Return the forms without those whose headings are missing, if another form's headings are there.
-
-    Nobody writes all of them.
-    """
+    """Return the forms without those whose headings nobody wrote, if another form's headings are there."""
     documents = [read_document(submission, path) for path in find_reports(submission)]
     absent = [
         form

@@ -38,10 +38,7 @@ CODE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFile:
-    """A file's code.
-
-    `tokens`: without comments and spaces, a letter for each name or string; `lines`: the line of each sign.
-    """
+    """A file's code. `tokens`: without comments and blanks, a letter for each name or string; `lines`: of each sign."""
 
     path: str
     text: str

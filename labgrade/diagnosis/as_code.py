@@ -138,10 +138,7 @@ _MOST_ROWS = 12
 
 
 def layer_lines(trials: Trials, subject: SubjectSpec) -> list[str]:
-    """Return a line for each layer with both values.
-
-    There are none if a single layer says no more than the total, or if there are no values by layer.
-    """
+    """Return a line for each layer with both values; none if they are unknown or say no more than the total."""
     source = companion(trials.check.expected, trials.quantities)
     if source is None:
         return []

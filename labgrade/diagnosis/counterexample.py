@@ -40,10 +40,7 @@ def plan_of(task: Task, wanted: Counterexample) -> SearchPlan:
 
 
 class SearchVerdict(NamedTuple):
-    """The verdict of a search.
-
-    It says where the answer came from, whether the trials tell nothing, and which is the smallest wrong subject.
-    """
+    """The verdict, where the answer came from, whether the trials tell nothing, and the smallest wrong subject."""
 
     verdict: Verdict
     origin: str = ""
@@ -141,10 +138,7 @@ def _agrees(trial: Trial) -> bool:
 
 
 def _none_wrong(found: SearchResult[Trial], plan: SearchPlan, origin: str) -> SearchVerdict:
-    """Return the verdict if nothing was wrong: CORRECT only if it was seen to be right.
-
-    Values for a person to look at, `0.000 G`, and calls that sleep show nothing.
-    """
+    """Return the verdict if nothing was wrong: CORRECT if it was seen to be right, not `0.000 G` or doubtful."""
     verdicts = [trial.verdict for _, trial, _ in found.tried]
     many = f"{len(found.tried)} random {_noun(plan)}"
     waiting = [verdict for verdict in verdicts if verdict.outcome is Outcome.MANUAL]

@@ -287,9 +287,7 @@ def signal_name(number: int) -> str:
 
 
 def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
-    """Return the status, the reason and the value that the child reports.
-
-    The report may be forged by the student: it is checked, and can say nothing worse.
+    """Return the status, the reason and the value that the child reports. A forged report can say nothing worse.
 
     Raises:
         NotPlainError: it is none of the things that a child says.

@@ -228,10 +228,7 @@ def _of_list(plain: Sequence[object], kind: str) -> Meant | None:
 
 
 def _of_mapping(plain: dict[str, object], kind: str) -> Meant | None:
-    """Return the total of numbers by name, `{Conv2d: 1497352192, Linear: 1024000}`.
-
-    It is the number called so, or their sum.
-    """
+    """Return the total of numbers by name, called so or their sum: `{Conv2d: 1497352192, Linear: 1024000}`."""
     typed = {str(name): _typed(each, kind) for name, each in plain.items()}
     numbers = [each for each in typed.values() if each is not None]
     total = next((each for name, each in typed.items() if each is not None and TOTAL.match(name)), None)

@@ -82,11 +82,7 @@ def find_alone(data: object, dotted: str) -> Path | None:
 
 
 def find_stray(data: object, dotted: str) -> Path | None:
-    """Return the path to an entry that is likely meant by a missing name.
-
-    It has the end of the name at the top level, a misspelt name, or is the only one of its task about the same
-    quantity.
-    """
+    """Return the path to what a missing name likely means: its end at the top, a misspelt or a similar entry."""
     _, _, rest = dotted.partition(".")
     around = [key for key in data if _plain(str(key)) in _AROUND] if isinstance(data, dict) else []
     within = [((), data), *(((key,), _at(data, (key,))) for key in around)]
@@ -202,10 +198,7 @@ def _meaning(wanted: str) -> Callable[[str], bool]:
 
 
 def _wording(wanted: str) -> Callable[[str], bool]:
-    """Return a test whether a key means `wanted`, perhaps with more or fewer words.
-
-    `total_params` is one for `parameters`; a word that negates is not allowed.
-    """
+    """Return a test whether a key means `wanted`, perhaps in more or fewer words (`total_params`), none a negation."""
     if "." in wanted or _NUMBERED.fullmatch(wanted) is not None:
         return _meaning(wanted)
     words = {_in_full(word) for word in _plain(wanted).split("-")}

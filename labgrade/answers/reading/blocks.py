@@ -41,10 +41,7 @@ _LEAST, _LEAST_NAMED = 0.34, 0.15  # shares of the lines of a fence that are pla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """The kind of a line.
-
-    `code`: source code; `quoted`: words of somebody else; `fenced`: in a fence; `example`: the words that announce one.
-    """
+    """The kind of a line. `code`: of a program; `quoted`: not the writer's; `fenced`: in a fence; `example`: why."""
 
     code: bool = False
     quoted: bool = False
@@ -57,10 +54,7 @@ _TEXT = Kind()
 
 @lru_cache(maxsize=4)
 def kinds(text: str, *, notebook: bool = False) -> tuple[Kind, ...]:
-    """Return the kind of each line, in time that is linear in the length.
-
-    `notebook`: fences that name a language are cells of code.
-    """
+    """Return the kind of each line, in linear time. `notebook`: fences that name a language are cells of code."""
     lines = text.split("\n")
     found: list[Kind] = []
     printed = False  # whether a quotation would be what source code printed

@@ -358,10 +358,7 @@ def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
 
 
 def _column_below(text: str, before: str, rest: str, line_end: int, end: int, asked: _Wanted) -> list[Candidate]:
-    """Return the cells below a header: of the only row, or of the row of totals.
-
-    A row about another model is left out.
-    """
+    """Return the cells below a header: of the only row about this model, or of the row of totals."""
     column = before.count("|")
     header = (before.rpartition("|")[2] + rest).partition("|")[0]
     asked = replace(asked, unit=unit_of_header(header) or asked.unit)

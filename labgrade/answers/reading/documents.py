@@ -79,10 +79,7 @@ def without_log_marks(text: str) -> str:
 
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the hidden places, in order.
-
-    Each kind of end is looked for in vain at most once, so that time stays linear.
-    """
+    """Yield the hidden places, in order. Each kind of end is searched in vain at most once: time stays linear."""
     position = 0
     endless: set[str] = set()
     while (match := _OPENS.search(text, position)) is not None:

@@ -128,10 +128,7 @@ def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[froze
 
 
 def _parts_follow(plain: str, found: Found, after: str) -> bool:
-    """Return whether a number is the sum of what follows it.
-
-    So is the first of `66,568,768 bytes: the input (602,112) + the weights (...)`.
-    """
+    """Return whether a number's parts follow it: `66,568,768 bytes: the input (602,112) + the weights (...)`."""
     head, colon, _ = after.partition(":")
     return bool(colon and not LETTERS.search(head) and " + " in plain[found.end :])
 

@@ -107,10 +107,7 @@ UNKNOWN = -1
 
 
 def read_shape(text: str) -> tuple[int, ...] | None:
-    """Return the shape that the text is; None if it is none.
-
-    `None`, `?`, `N` and -1 stand for an unknown size and become -1.
-    """
+    """Return the shape that the text is, or None. Unknown sizes (`None`, `?`, `N`, -1) become -1."""
     plain = as_ascii(text).strip().strip("`*_$ ")
     if _LISTED.fullmatch(plain):
         return _dimensions(plain)

@@ -51,10 +51,7 @@ def strategy(among: str, like: SubjectSpec | None) -> SearchStrategy[SubjectSpec
 
 
 def _for_a_file(steps: Any) -> Any:
-    """Return the steps without dilation where padding='same'.
-
-    onnxruntime runs no such file, and students may run theirs.
-    """
+    """Return the steps without dilation where padding='same': onnxruntime runs no such file."""
     for step in flat(steps):
         if step.get("with", {}).get("padding") == "same":
             step["with"].pop("dilation", None)
@@ -62,10 +59,7 @@ def _for_a_file(steps: Any) -> Any:
 
 
 def _sizes(like: SubjectSpec | None) -> SearchStrategy[SubjectSpec]:
-    """Return the strategy for the task's own linear layer in other sizes.
-
-    For a task on a whole network: one or two linear layers as a file.
-    """
+    """Return the strategy for the task's linear layer in other sizes, or for files of one or two linear layers."""
     from hypothesis import strategies as st
 
     size = st.integers(1, 200)

@@ -48,10 +48,7 @@ _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """Changes of the source, and slips besides (`slips`), that make a function right on all networks.
-
-    `but`: the words of networks on which it stays wrong.
-    """
+    """Changes, and a `slip` besides, that make a function right on all networks but those of the words `but`."""
 
     edits: tuple[Edit, ...]
     tried: int

@@ -53,10 +53,7 @@ def is_same_number(one: Sighting, other: Sighting) -> bool:
 
 
 def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
-    """Return whether a tool rounded a number beside a larger one of its magnitude that is in full.
-
-    It is then no total of that one.
-    """
+    """Return whether a tool rounded a number beside a larger one in full, so that it is no total of that one."""
     number = one.number
     if number.digits is None or number.digits > CLAIMABLE_DIGITS or number.half_unit < 1:
         return False
@@ -65,10 +62,7 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
 
 
 def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
-    """Return whether a line pairs its numbers with like labels, so that the nearest number belongs to other words.
-
-    `5 / 4 / 1` behind three labels does.
-    """
+    """Return whether numbers are paired with like labels, `5 / 4 / 1`, so that the nearest is of other words."""
     asked = wanted.asked & SPECIAL
     line = [each for each in said if each.line.place == claimed.line.place]
     own = [each for each in line if asked & {*each.piece.said} and not each.piece.titled]

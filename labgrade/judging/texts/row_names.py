@@ -140,10 +140,7 @@ def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset
 
 
 def _row_of(word: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
-    """Return the row that a word names: `/features/0/Conv` is `features.0`.
-
-    A number names no row, nor does a type.
-    """
+    """Return the row that a word (no number, no type) names: `/features/0/Conv` is `features.0`."""
     plain = plain_name(word.replace("/", ".").strip(".*"))
     for name in (plain, plain.rpartition(".")[0]):
         row = known.get(name, "")

@@ -97,10 +97,7 @@ def unread(task: str, lines: Sequence[Line], hint: str) -> Choice:
 
 
 def only_suggested(found: Choice, task: str) -> Choice:
-    """Return what was found beside a task's number for a person to decide.
-
-    The number is not a heading, nor at the beginning of a line.
-    """
+    """Return what was found beside a task's number, within a line and no heading, for a person to decide."""
     if found.verdict.outcome is Outcome.MANUAL:
         return found
     reason = f"{found.place} speaks of {task}, under no heading of its own"

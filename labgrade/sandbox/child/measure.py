@@ -77,10 +77,7 @@ def _handed_over(job: Mapping[str, Any], folder: Path) -> Path | dict[str, list[
 def _values(
     function: Callable[..., object], folder: Path, several: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[object]:
-    """Yield the value of each of several files, up to the first that has none.
-
-    The reason is found when that file is measured by itself.
-    """
+    """Yield the value of each of several files, up to the first without one, which is measured again by itself."""
     with contextlib.suppress(Exception):
         for name, parameters in several:
             yield function(folder / name, **parameters)

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(job: Arguments, folder: Path) -> bytes:
-    """Run a program and pack the outcome.
-
-    The frame is `ran` with the exit code (minus a signal) and the files written, or `unstarted` with the reason.
-    """
+    """Run a program; pack `ran` with its exit code (minus a signal) and files, or `unstarted` with the reason."""
     before = FolderSnapshot(folder)
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # noqa: PTH120 - text
     try:

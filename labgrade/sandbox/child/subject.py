@@ -193,10 +193,7 @@ def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def without_input(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the subject with the smallest input, for calls that are not given the input.
-
-    To draw an input takes longer than many a call.
-    """
+    """Return the subject with the smallest input: to draw one takes longer than many a call without it."""
     return {**wanted, **{name: value for name, value in _NO_INPUT.items() if name in wanted}}
 
 

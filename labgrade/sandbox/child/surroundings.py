@@ -140,10 +140,7 @@ class _Downloads:
         sys.modules["torch"].save(_stand_in(self._zoo, url, self._note), dst)
 
     def model(self, repo_or_dir: str, model: str, *args: Any, source: str = "github", **options: Any) -> Any:
-        """Replace `torch.hub.load`.
-
-        Models are torchvision's own, or lie in an offered TORCH_HOME or a local folder.
-        """
+        """Replace `torch.hub.load`: models are torchvision's own, or lie in an offered TORCH_HOME or a folder."""
         given = {name: value for name, value in options.items() if name not in _OF_THE_DOWNLOAD}
         if source.lower() == "local":
             return self._load(repo_or_dir, model, *args, source=source, **given)
@@ -178,10 +175,7 @@ def _stand_in(zoo: Any, url: str, note: Callable[[str], None]) -> dict[str, Any]
 
 
 def _add_heads(state: dict[str, Any], whole: Any) -> None:
-    """Add constant weights for the auxiliary heads, which do not run in eval mode.
-
-    To draw them as training does would take seconds.
-    """
+    """Add constant weights for heads that do not run in eval mode: to draw them would take seconds."""
     torch = sys.modules["torch"]
     for name, like in whole.on_meta()[0].state_dict().items():
         if name not in state:
@@ -189,10 +183,7 @@ def _add_heads(state: dict[str, Any], whole: Any) -> None:
 
 
 def _architecture(zoo: Any, url: str) -> tuple[str, Any] | None:
-    """Return the architecture and the weights that a URL stands for; None if there is no such architecture.
-
-    The URL is one that torchvision publishes today, or an older one, known by its file's name.
-    """
+    """Return the architecture and the weights of a URL that torchvision publishes or published; else None."""
     models = sys.modules["torchvision"].models
     names = [name.removeprefix(zoo.COLLECTION) for name in zoo.names() if name.startswith(zoo.COLLECTION)]
     known = [(name, weights) for name in names for weights in models.get_model_weights(name)]

@@ -42,10 +42,7 @@ _GARBLED = "a garbled result"
 
 
 class NotPlainError(Exception):
-    """The data is not plain.
-
-    `problem` is a text that goes on after "returned", `where` the place within the value.
-    """
+    """The data is not plain; `problem` goes on after "returned", `where` is the place within the value."""
 
     def __init__(self, problem: str, where: str = "") -> None:
         super().__init__(problem, where)

@@ -31,10 +31,7 @@ _CONTROLLERS = {"memory", "pids"}
 
 
 def own() -> tuple[int, tuple[Path, ...]]:
-    """Return the version of control groups, and the groups that this process is in.
-
-    In version 1 these are the one for memory and, where it can be written, the one for processes.
-    """
+    """Return the version, and this process's groups; in version 1 one for memory, and one for processes if writable."""
     paths: dict[str, str] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -144,10 +141,7 @@ class Group:
             return False
 
     def renewed(self) -> bool:
-        """Make the group ready for the next job; return whether that worked.
-
-        It must be empty, nothing may have been killed in it, and its counts begin anew.
-        """
+        """Make the group ready for the next job; return whether it is empty, and nothing was killed in it."""
         try:
             told = _counted(os.pread(self.kills, _COUNTS_BYTES, 0).decode())
             # Opened anew: through a descriptor of its own, version 1 goes on to tell who was in it a second ago.

@@ -310,9 +310,7 @@ class ForkServer:
         return branch
 
     def _made(self, known: _Branch | None, ready: Ready) -> _Branch:
-        """Return a branch, the known one or a new one, that has more subjects ready, as far as there is room.
-
-        Children build the others themselves.
+        """Return a branch with more subjects ready, as far as there is room; children build the others.
 
         Raises:
             LostError: the server is gone.

@@ -112,10 +112,7 @@ def _above(descriptor: int) -> int:
 
 
 def _is_of_python(place: str) -> bool:
-    """Return whether a folder of modules belongs to the interpreter.
-
-    The folder that labgrade was called in and a user's own site-packages do not.
-    """
+    """Return whether a folder of modules is the interpreter's: not the working folder, nor a user's own."""
     own = getattr(sys.modules.get("site"), "USER_SITE", None)
     library = os.path.dirname(os.__file__)  # noqa: PTH120 - as `startswith` takes it; Debian's packages lie apart
     return place != own and place.startswith((sys.prefix, sys.base_prefix, library, "/usr/lib/python3"))

@@ -78,8 +78,6 @@ class Lender(threading.Thread):
 def borrow(path: Path, kind: str) -> ForkServer:
     """Return a branch of a server of another grader's, which listens at `path`.
 
-    The branch raises FaultError, too, where it can't get a subject.
-
     Raises:
         FaultError: it has none, or is gone; from the branch, too, where a subject can't be had from it.
     """

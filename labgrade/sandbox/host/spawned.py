@@ -74,10 +74,7 @@ def _own(pipe: IO[bytes] | None) -> int:
 
 
 def _watch(process: subprocess.Popen[bytes], child: Child, setup: Mapping[str, Any]) -> Exit:
-    """Wait for the end of a fresh process, or end it when it breaks a limit.
-
-    The time that it takes to load torch does not count.
-    """
+    """Wait for the end of a fresh process, or end it at a limit. The time to load torch does not count."""
     meter = usage.Meter(process.pid)
     why, spent, up = "", 0.0, False
     while process.poll() is None:

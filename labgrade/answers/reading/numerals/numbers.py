@@ -117,10 +117,7 @@ def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
 
 
 def read_number(text: str, kind: str) -> Number | None:
-    """Return the number that a text is; None if it is none.
-
-    Words may follow; a second value must agree: `26499616 (25.27 MiB)`.
-    """
+    """Return the number that a text is, or None. A second one must agree: `26499616 (25.27 MiB)`."""
     return explain_number(text, kind).number
 
 

@@ -146,10 +146,7 @@ def behind_rate(text: str) -> str:
 
 
 def as_mebibytes(unit: Unit) -> Unit:
-    """Return the unit; `Mio` alone, if bytes are asked for, is the mebioctet of French.
-
-    In German, where it is a million, it would need a noun.
-    """
+    """Return the unit; `Mio` alone, if bytes are asked for, is French for MiB. A German million would need a noun."""
     return replace(unit, scale=Fraction(2**20), measures="bytes") if unit.text == "Mio" else unit
 
 

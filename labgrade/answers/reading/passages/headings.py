@@ -119,10 +119,7 @@ def document_headings(document: Document) -> list[Heading]:
 
 
 def _nested(headings: list[Heading]) -> list[Heading]:
-    """Return the headings with their nested numbers.
-
-    `#### 4. MACs` below `### 2-1` is 2-1-4, too, unless another heading has that number.
-    """
+    """Return the headings; `#### 4. MACs` below `### 2-1` gets the number 2-1-4, too, unless another has it."""
     said = {number for heading in headings for number in heading.numbers}
     around: list[Heading] = []
     found = []

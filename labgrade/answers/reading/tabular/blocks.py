@@ -39,10 +39,7 @@ _LEAST = 2  # rows of a table
 
 
 def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """Yield the tables of several number columns that have a block of lines for each row.
-
-    Each comes with the number of its first line; a row needs all of its columns.
-    """
+    """Yield the tables with a block of lines for each row, and their first lines; a row needs all columns."""
     if len(kind.columns) < _LEAST or not set(kind.columns.values()) <= set(NUMBER_KINDS):
         return
     rows: list[Row] = []

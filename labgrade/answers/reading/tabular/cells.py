@@ -47,9 +47,7 @@ def row_of(
 
 
 def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
-    """Return the value of a cell; None if it was left open (`--`, `(recursive)`).
-
-    A number that is not finite stays text.
+    """Return the value of a cell; None if it was left open (`--`, `(recursive)`); text if it is not finite.
 
     Raises:
         WrongTypeError: it is no value of that kind.

@@ -229,9 +229,7 @@ def _read(
 
 
 def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, begun: bool) -> Row | None:
-    """Return a row; None if the table has ended.
-
-    A cell that can't be read is text in a table that is delimited by signs.
+    """Return a row; None at the table's end. A cell that can't be read is text if signs delimit the cells.
 
     Raises:
         WrongTypeError: a cell of the first row can't be read.

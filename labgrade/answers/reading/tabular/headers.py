@@ -121,10 +121,7 @@ def could_head(line: str, columns: Mapping[str, str]) -> bool:
 
 
 def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`.
-
-    Without N there is no shape.
-    """
+    """Return the places of a header that are the axes of one shape: `N`, `C`, `H`, `W`; N has to be there."""
     axes = [_axis(piece) for piece in pieces]
     starts = (at for at in range(len(axes) - 3) if axes[at : at + 4] == [0, 1, 2, 3])
     return next((tuple(range(at, at + 4)) for at in starts), ())

@@ -118,10 +118,7 @@ def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 
 
 def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
-    """Return the runs of a table that numbers those of each setting, `epochs | run | accuracy`.
-
-    A number that counts all runs is no seed.
-    """
+    """Return the runs of a table that numbers each setting's (not all) runs, `epochs | run | accuracy`."""
     header, *rows = grid
     named = {column: place for place, cell in enumerate(header) if (column := column_meant(cell, kind.columns))}
     numbers = [place for place, cell in enumerate(header) if cell.lower().rstrip("s #.") in SEEDS]

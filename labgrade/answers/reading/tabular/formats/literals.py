@@ -118,10 +118,7 @@ def _forms(plain: object, kind: TableType) -> Iterator[object]:
 
 
 def _holds_answers(plain: dict[Any, Any], kind: TableType) -> bool:
-    """Return whether a dictionary is no table but holds answers.
-
-    `{"total": 5, "by_type": {"Conv2d": 4, "Linear": 1}}` does.
-    """
+    """Return whether a dictionary is no table but holds answers: `{"total": 5, "by_type": {"Conv2d": 4}}`."""
     values = plain.values()
     if any(isinstance(each, list) and each and isinstance(each[0], dict) for each in values):
         return True
