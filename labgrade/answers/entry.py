@@ -69,7 +69,7 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: 
     if found.twice:
         verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
         return NoAnswer(verdict=verdict, origin=origin)
-    return _typed(found, kind, origin, remarks)
+    return _as_answer(found, kind, origin, remarks)
 
 
 def _is_to_come(plain: object, kind: AnswerType) -> bool:
@@ -92,7 +92,7 @@ def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
     return replace(without_value(Outcome.MANUAL, reason, hint=_MEND), lines=tuple(found[:_MOST_LINES]))
 
 
-def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
+def _as_answer(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
     """Return the value found, or what it may mean; None if it is neither and only the task's name leads there."""
     others: tuple[Value, ...] = ()
     if isinstance(found.plain, str):

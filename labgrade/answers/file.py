@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import glob
 import re
 import shlex
 from dataclasses import replace
@@ -93,7 +94,7 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
     pattern = form.pattern
     before, _, after = pattern.partition("*")
     matching = [
-        file for file in submission.files if fnmatch.fnmatchcase(file, _escaped(before) + "*" + _escaped(after))
+        file for file in submission.files if fnmatch.fnmatchcase(file, glob.escape(before) + "*" + glob.escape(after))
     ]
     matching = [file for file in matching if "/" not in file[len(before) : len(file) - len(after)]]
     if not matching:
@@ -103,7 +104,7 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
         return _refused(Unreadable(path=pattern, reason=reason))
     rows: dict[str, object] = {}
     for file in matching:
-        value = _one(file, form, submission)
+        value = _plain_in(file, form, submission)
         if isinstance(value, NoAnswer):
             return value
         rows[file[len(before) : len(file) - len(after)]] = value
@@ -113,7 +114,7 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
         return _refused(Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
 
 
-def _one(file: str, form: FileForm, submission: Submission) -> object:
+def _plain_in(file: str, form: FileForm, submission: Submission) -> object:
     """Return the plain value in one of many files, or why there is none."""
     if PurePosixPath(file).suffix.lower() in _ARRAYS or form.dtype:
         value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor", form)
@@ -123,11 +124,6 @@ def _one(file: str, form: FileForm, submission: Submission) -> object:
             document.text.strip() if isinstance(document, Document) else document or Unreadable(path=file, reason="")
         )
     return _refused(value) if isinstance(value, Unreadable) else value
-
-
-def _escaped(literal: str) -> str:
-    """Return a text that fnmatch takes literally."""
-    return re.sub(r"([*?\[])", r"[\1]", literal)
 
 
 def _refused(why: Unreadable) -> NoAnswer:
@@ -141,11 +137,11 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     """
     if isinstance(locate(submission, relative), str):
         return None
-    return _like(submission.files, relative)
+    return _similar_for_forms(submission.files, relative)
 
 
 @lru_cache(maxsize=256)
-def _like(files: tuple[str, ...], relative: str) -> str | None:
+def _similar_for_forms(files: tuple[str, ...], relative: str) -> str | None:
     """Return what to do about a missing file that several forms ask for."""
     path = PurePosixPath(relative)
     notebooks = [file for file in files if file.lower().endswith(".ipynb")]

@@ -128,7 +128,7 @@ def _function(form: CallForm, submission: Submission) -> Note | None:
     if form.function in names:
         return Note(text=f"'{form.function}' in {path} is as in the template", blank=True)
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
-    alike = [name for name in names if _alike(form.function, name)]
+    alike = [name for name in names if _names_alike(form.function, name)]
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, alike)
     if offer:
         return Note(text=f"{path} has no '{form.function}'{offer} rename it to '{form.function}'")
@@ -141,7 +141,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _alike(one: str, other: str) -> bool:
+def _names_alike(one: str, other: str) -> bool:
     """Return whether names are alike, and no word is another word: `total_parameters` is no `trainable_parameters`.
 
     Nor is it `non_trainable_parameters`, which has further words, one of them a negation.
@@ -205,7 +205,7 @@ def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[
             why = document.problem or "may have lost a part when it was made text"
             yield Note(text=f"{path} {why}; report.md is read for certain", unread=True)
         elif form.after is not None and isinstance(kind, str):
-            yield from _said(form, form.after, document)
+            yield from _words_elsewhere(form, form.after, document)
         elif not of_task(document, form.report or ())[1]:
             yield Note(text=_no_heading(form, document))
 
@@ -217,7 +217,7 @@ def _other_report(submission: Submission) -> Iterator[Note]:
         yield Note(text=f"a report must be .md, .txt, .html, .ipynb, .docx or .pdf; there is {listed}")
 
 
-def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
+def _words_elsewhere(form: TextForm, words: str, document: Document) -> Iterator[Note]:
     """Yield notes on the form's words outside of the section, or before something that is no number."""
     document, spans = of_task(document, form.report or ())
     for span in spans:

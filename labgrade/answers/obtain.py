@@ -71,7 +71,7 @@ def obtain(question: Question, running: Running) -> Answered:
             case RunForm() | BuildForm():
                 found = run.obtain(question, form, running.runs)
                 if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
-                    failed = _worse(failed, found)
+                    failed = _first_failed(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
                 found = _unless_taken(_read(question, form, running.reader, running), question)
@@ -86,10 +86,10 @@ def obtain(question: Question, running: Running) -> Answered:
         return failed
     if unread is not None:
         return unread
-    return _stray(forms, question, running.reader) or _none(forms, question, running.reader)
+    return _stray(forms, question, running.reader) or _no_answer(forms, question, running.reader)
 
 
-def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
+def _no_answer(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
     verdict = _missing(forms, question, reader)
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
 
@@ -126,7 +126,7 @@ def is_live(form: Form) -> bool:
     return isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies)
 
 
-def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
+def _first_failed(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     """Return the first failed run, else the first one that ended well without a value."""
     said_nothing = Outcome.MISSING
     if one is None or (one.verdict.outcome is said_nothing and other.verdict.outcome is not said_nothing):
@@ -242,7 +242,7 @@ def _read(question: Question, form: Form, reader: Reader, running: Running | Non
             said: tuple[str, ...] = reader.ask(question.submission, ask_passages("file", [form]))
             return artifacts.of_report(said, running.store) if running is not None else None
         made = artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
-        return _seen(made, question.submission, reader) if question.wanted.type == "image" else made
+        return _unless_blank(made, question.submission, reader) if question.wanted.type == "image" else made
     if isinstance(form, FileForm) and artifacts.holds_tensors(question.wanted.type, form.pattern):
         return (
             artifacts.obtain_tensors(question.wanted.type, form, question.submission, running.runner)
@@ -253,7 +253,7 @@ def _read(question: Question, form: Form, reader: Reader, running: Running | Non
     return found
 
 
-def _seen(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
+def _unless_blank(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
     """Return the picture, unless it shows nothing."""
     problem = reader.ask(submission, Ask(wanted="image", about=found.origin)) if isinstance(found, Answer) else ""
     if not problem or found is None:

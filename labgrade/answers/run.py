@@ -124,7 +124,7 @@ class Runs:
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-runs-", ignore_cleanup_errors=True)
         home = Path(tempfile.mkdtemp(dir=self._home.name))
-        files = {_below(base, path): data for path, data in ended.files.items()}
+        files = {_below_base(base, path): data for path, data in ended.files.items()}
         return Ran(
             run=replace(ended, files={}),
             printed=_kept(submission.name, home / "printed", {PRINTED: ended.stdout}),
@@ -149,10 +149,10 @@ def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answere
     value: Answered | None = _read(runs, kind, form, ran)
     aside: tuple[str, ...] = ()
     if value is None and isinstance(form, BuildForm):
-        value, aside = _on_stderr(runs, kind, form, ran)
+        value, aside = _found_on_stderr(runs, kind, form, ran)
     failed = ran.run.status != "returned"
     notes = (*ran.notes, *advice.notes(ran.run), *aside)
-    facts = _shown(ran.run)
+    facts = _streams(ran.run)
     printed = "\n".join(facts.values())
     if value is not None and (isinstance(value, Answer) or not failed):
         later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
@@ -186,7 +186,7 @@ def _read(runs: Runs, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> 
     return runs.reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 
 
-def _on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
+def _found_on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
     """Return a value that was printed to stderr, which a terminal shows all the same, with a note."""
     if not ran.run.stderr.strip():
         return None, ()
@@ -216,13 +216,13 @@ def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
     return f"{form.command} ended well, but {words or 'no value of the kind asked for'} is not {where}"
 
 
-def _shown(run: ProgramRun) -> dict[str, str]:
+def _streams(run: ProgramRun) -> dict[str, str]:
     """Return the program's output and errors, for staff."""
     streams = {"printed": decoded(run.stdout), "stderr": decoded(run.stderr)}
     return {name: excerpt(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
 
 
-def _below(base: str, path: str) -> str:
+def _below_base(base: str, path: str) -> str:
     """Return a path within the folder that the program ran in; other paths keep their path from the top."""
     return path[len(base) + 1 :] if base and path.startswith(f"{base}/") else path
 

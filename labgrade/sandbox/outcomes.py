@@ -168,12 +168,12 @@ def what_happened(
         return "output", f"{name} printed more than {allowed}; print less, such as totals alone", None
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
-        status, reason = _broken(broken, name, limits)
+        status, reason = _over_limit(broken, name, limits)
         return status, reason + (_SPAWNED if MODULE in printed and status in {"timeout", "waited"} else ""), None
     if ending.exit is None:  # which no code in a jail can do
         return "fault", f"the process that {name} was run by is gone", None
     if not ending.frames:
-        return (*_silent(ending.exit, name, limits), None)
+        return (*_without_result(ending.exit, name, limits), None)
     return "going", "", None
 
 
@@ -189,7 +189,7 @@ def frame(ending: Ending) -> object:
 def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...], str]:
     try:
         event = frame(ending)
-        return (*_said(event, call), seeded_of(event), _failed_cell(event, call))
+        return (*_reply_of(event, call), seeded_of(event), _failed_cell(event, call))
     except wire.NotPlainError as error:
         return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, (), ""
 
@@ -215,7 +215,7 @@ def _ran(
         match frame(ending):
             case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(left_out)}:
                 if code == -getattr(signal, "SIGXCPU", 0):
-                    return (*_broken("cpu", name, limits), None, {}, ())
+                    return (*_over_limit("cpu", name, limits), None, {}, ())
                 written = {str(path): data.tobytes() for path, data in files.items() if hasattr(data, "tobytes")}
                 return "returned", "", code, written, tuple(map(str, left_out))
             case {"event": "unstarted", "problem": str(problem)}:
@@ -236,13 +236,13 @@ def _measurement(ending: Ending, request: InspectRequest, name: str) -> tuple[Ex
         case {"event": "rejected", "problem": str(problem)}:
             return "refused", problem, None
         case {"event": "starved"}:
-            return (*_broken("memory", name, request.limits), None)
+            return (*_over_limit("memory", name, request.limits), None)
         case {"event": "broke", "problem": str(problem)}:
             return "fault", f"{request.function} failed on {request.artifact.name}: {problem}", None
     return "fault", f"{request.function} sent something that no result looks like", None
 
 
-def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+def _over_limit(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
     seconds = f"{limits.seconds:g} s"
     match limit:
         case "cpu":
@@ -254,10 +254,10 @@ def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str
     return "waited", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
 
 
-def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+def _without_result(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
     """Return the status and the reason of a process that ended without a result."""
     if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and _is_used_up(end, limits)):  # noqa: PLR2004
-        return _broken("cpu", name, limits)
+        return _over_limit("cpu", name, limits)
     if _killed(end, limits):
         why = "as it may do itself, and as a system does that has no memory left"
         return "memory", f"the process was killed by {signal_name(-end.code)} before {name} returned, {why}"
@@ -286,7 +286,7 @@ def signal_name(number: int) -> str:
     return f"signal {number} ({name})"
 
 
-def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
+def _reply_of(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
     """Return the status, the reason and the value that the child reports. A forged report can say nothing worse.
 
     Raises:

@@ -211,7 +211,7 @@ class Job:
     same: Callable[[], object | None] = lambda: None
 
     @property
-    def of_ours(self) -> bool:
+    def is_trusted(self) -> bool:
         """Return whether the job runs no student's code."""
         return self.kind in {"read", "measure"}
 

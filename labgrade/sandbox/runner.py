@@ -359,9 +359,9 @@ class Runner:
         """
         try:
             for _ in range(2):  # where what kept it is gone it begins anew
-                with self._folders.of(job) as folder:
+                with self._folders.folder_of(job) as folder:
                     ending = self._begun(job, folder)
-                if ending is not None and not ending.is_accident(of_ours=job.of_ours, taken=job.take is not None):
+                if ending is not None and not ending.should_retry(trusted=job.is_trusted, taken=job.take is not None):
                     break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"

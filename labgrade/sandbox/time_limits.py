@@ -97,7 +97,7 @@ class Patience:
         vain = request.attempt and request.called in self._long  # it saves little, and may not end in what it gets
         if vain or self.known(request) or request.called in self._slow_together:
             return Execution(status="timeout", reason="")
-        done = self._looked(request, self._limits(request, hurried=False), run)
+        done = self._run_with(request, self._limits(request, hurried=False), run)
         if done.status in _LATE:
             if not request.attempt:
                 self._used = self._used or 0.0
@@ -120,7 +120,7 @@ class Patience:
             return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
-        done = self._looked(request, limits, run)
+        done = self._run_with(request, limits, run)
         if done.status not in _LATE:
             if isinstance(request, CallRequest) and isinstance(done, Execution):
                 self._note_import(request, done)
@@ -141,16 +141,16 @@ class Patience:
     def _note_import(self, request: CallRequest, done: Execution) -> None:
         """Remember the error of a file's import: where two functions met the same, others would, too."""
         if done.loading and done.status == "crashed":
-            now, (function, before) = replace(done, seconds=0.0), self._failed.get(_imported(request), ("", None))
+            now, (function, before) = replace(done, seconds=0.0), self._failed.get(_import_key(request), ("", None))
             alike = now == before and request.function != function
-            self._failed[_imported(request)] = (_ALL if alike else request.function, now)
+            self._failed[_import_key(request)] = (_ALL if alike else request.function, now)
 
     def _known_import(self, request: CallRequest) -> Any:
         """Return the outcome of importing a call's file, where it need not be tried again; else None."""
-        function, failed = self._failed.get(_imported(request), ("", None))
+        function, failed = self._failed.get(_import_key(request), ("", None))
         return self._stuck.get(request.file, failed if function == _ALL else None)
 
-    def _looked(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
+    def _run_with(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
         """Run a call with these limits; with those of a first look, if there is one and it is shorter."""
         short = 0 < self.first_look < limits.seconds and not (isinstance(request, CallRequest) and request.attempt)
         begun = self._clock()
@@ -181,6 +181,6 @@ class Patience:
         return replace(request.limits, seconds=seconds)
 
 
-def _imported(request: CallRequest) -> tuple[object, ...]:
+def _import_key(request: CallRequest) -> tuple[object, ...]:
     """Return the key of the import of a call's file."""
     return request.folder, request.file, repr(request.limits.environment), tuple(request.model.items())

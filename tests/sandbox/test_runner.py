@@ -184,7 +184,7 @@ KILLED = Exit(code=-9, seconds=0.1, why="")
 
 
 @pytest.mark.parametrize(
-    ("known", "of_ours", "taken", "again"),
+    ("known", "trusted", "taken", "again"),
     [
         ({"exit": KILLED}, False, True, True),  # before it was up: nothing of a student's had begun
         ({"exit": KILLED, "up": True}, False, False, False),
@@ -200,8 +200,8 @@ KILLED = Exit(code=-9, seconds=0.1, why="")
         ({"fault": "no process could be made"}, True, False, False),
     ],
 )
-def test_what_begins_anew_is_what_an_accident_ended(known, of_ours, taken, again):
-    assert Ending(None, **known).is_accident(of_ours=of_ours, taken=taken) is again
+def test_what_begins_anew_is_what_an_accident_ended(known, trusted, taken, again):
+    assert Ending(None, **known).should_retry(trusted=trusted, taken=taken) is again
 
 
 @linux

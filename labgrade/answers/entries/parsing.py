@@ -121,7 +121,7 @@ def _remembered_yaml(text: str, file: str) -> Loaded | SpecError:
         found = yaml.load_untrusted(text, file)
         return (_without_colons(text, file) or found) if isinstance(found.data, str) else found
     except SpecError as error:
-        return (_without_tabs(text, file) if "\t" in text else None) or _mended(text, file, error) or error
+        return (_without_tabs(text, file) if "\t" in text else None) or _with_mended_lines(text, file, error) or error
 
 
 def _without_colons(text: str, file: str) -> Loaded | None:
@@ -142,7 +142,7 @@ def _without_tabs(text: str, file: str) -> Loaded | None:
     return found[0] if found and all(each.data == found[0].data for each in found) else None
 
 
-def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
+def _with_mended_lines(text: str, file: str, error: SpecError) -> Loaded | None:
     """Return the data if single lines are no YAML and can mean only one thing; else None.
 
     A value such as `Conv: 52, Clip: 35` gets quotes, a key its colon, and a line with a strange indentation joins the
@@ -157,7 +157,7 @@ def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
             error = next_error
     while len(mended) < _MOST_MENDED:
         at = error.findings[0].mark.line - 1
-        line = _as_meant(lines, at) if at < len(lines) and at not in mended else None
+        line = _mended_line(lines, at) if at < len(lines) and at not in mended else None
         if line is None:
             return None
         mended.add(at)
@@ -169,7 +169,7 @@ def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
     return None
 
 
-def _as_meant(lines: list[str], at: int) -> str | None:
+def _mended_line(lines: list[str], at: int) -> str | None:
     """Return a line that is no YAML in the only form that it can mean; None if that is not known."""
     line, above, below = lines[at], lines[at - 1] if at else "", lines[at + 1] if at + 1 < len(lines) else ""
     if _BARE.fullmatch(line):

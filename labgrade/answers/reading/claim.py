@@ -133,7 +133,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
             continue
         asked = _Wanted(kind=kind, unit=match["prefix"] or unit_of_header(words), noun=noun, about=about)
         counted_here = _COUNTS.search(before) and "|" not in rest and not _NUMBERED.fullmatch(before)
-        behind = [] if counted_here else _behind(text, match, before, rest, end, asked)
+        behind = [] if counted_here else _text_behind(text, match, before, rest, end, asked)
         behind = _as_unit(match, before, rest, words, asked, behind)
         if of_lines[line].example:
             behind = [replace(each, doubt=each.doubt or of_lines[line].example) for each in behind]
@@ -166,7 +166,7 @@ def _as_unit(
     ]
 
 
-def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: _Wanted) -> list[Candidate]:
+def _text_behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: _Wanted) -> list[Candidate]:
     """Return what is behind the words: on their line, in the column below them, or on the next line."""
     label, plain = before.translate(PIPES), as_ascii(rest).translate(PIPES)
     line_end = match.end() + len(rest) + 1
@@ -180,7 +180,7 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
         asked = replace(asked, unit=_unit_above(header, label + plain, label, asked) or asked.unit)
         plain = _of_model(header, label, plain, asked.about)
     titles = _TITLES.match(plain)
-    position, stated = _skipped(plain, asked.kind, titles.end() if titles else 0)
+    position, stated = _skip_to_value(plain, asked.kind, titles.end() if titles else 0)
     asked = replace(asked, unit=stated or asked.unit)
     if position < len(plain):
         found = _on_line(label + match[0], plain, position, asked, match.end())
@@ -188,7 +188,7 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     return _next_line(label + match[0], below, asked, line_end)
 
 
-def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
+def _skip_to_value(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
     """Return where the value may begin, behind signs, markup, filler words and remarks; and a unit that these state."""
     unit = ""
     if position == 0 and (closes := _CLOSES.match(plain)):
@@ -262,11 +262,11 @@ def _numbers(before: str, rest: str, asked: _Wanted, offset: int) -> Iterator[Ca
         return
     doubt = doubt_about(before + part[: first.start], rest[first.end :], asked.about) or taken_back(rest, first)
     yield Candidate(position=offset, value=first.number, near=near, doubt=doubt)
-    for each in _beside(part, first, found, asked.kind):
+    for each in _numbers_beside(part, first, found, asked.kind):
         yield Candidate(position=offset, value=each, near=near, doubt=doubt)
 
 
-def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[Number]:
+def _numbers_beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[Number]:
     """Yield numbers right beside the first number that differ from it: `5 or 6`, `5 (6)`."""
     last = first
     for each in found:
@@ -311,7 +311,7 @@ def _next_line(label: str, below: str, asked: _Wanted, offset: int) -> list[Cand
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
             plain = as_ascii(line).translate(PIPES)[len(line) - len(line.lstrip(" \t>")) :][:_REACH]
-            position, stated = _skipped(plain, asked.kind)
+            position, stated = _skip_to_value(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []
             return _on_line(label, plain, position, replace(asked, unit=stated or asked.unit), offset)

@@ -80,10 +80,10 @@ _MOST_YIELDED = 1 << 22
 
 def call(job: Mapping[str, Any], values: Mapping[str, object], folder: Path) -> bytes:
     """Call a function with values in order, and pack the outcome."""
-    return using(job, tuple(values), folder, lambda function: function(*values.values()))
+    return load_and_use(job, tuple(values), folder, lambda function: function(*values.values()))
 
 
-def using(
+def load_and_use(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> bytes:
     """Load the function of a job, let `use` call it with values of these `names`, and pack the outcome."""
@@ -98,14 +98,14 @@ def call_each(job: Mapping[str, Any], several: Sequence[Mapping[str, object]], f
     Where the job says `past`, a call that raises at once does not end this: its result is None.
     """
     failing = _FAILING_SECONDS if job["past"] else 0.0
-    return each(job, folder, [functools.partial(_called, values) for values in several], failing)
+    return use_each(job, folder, [functools.partial(_called, values) for values in several], failing)
 
 
 def _called(values: Mapping[str, object], function: Callable[..., object]) -> object:
     return _listed(function(*values.values()))
 
 
-def each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
+def use_each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
     """Let each of `uses` call the function, up to the first that fails, and pack the results.
 
     Failing calls are passed over until they have taken `failing` seconds of computing in all.

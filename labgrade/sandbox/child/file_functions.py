@@ -34,8 +34,8 @@ def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> by
         for own, (more, paths) in zip(built, job["subjects"], strict=True)
     ]
     if job["several"]:
-        return call.each(job, folder, contents)
-    return call.using(job, tuple(job["given"]), folder, contents[0])
+        return call.use_each(job, folder, contents)
+    return call.load_and_use(job, tuple(job["given"]), folder, contents[0])
 
 
 def _content(
@@ -181,7 +181,7 @@ def verify(job: Mapping[str, Any], folder: Path) -> bytes:
 
     `original` and `files` lie in the folder of files.
     """
-    return call.using(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
+    return call.load_and_use(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
 
 
 def _verdicts(job: Mapping[str, Any], files: Path, function: Callable[..., object]) -> dict[str, str]:

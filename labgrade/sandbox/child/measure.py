@@ -27,7 +27,7 @@ def measure(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes
     `broke` for whatever else is raised, also by what that code calls: a ValueError of `max()` says nothing of the file.
     """
     try:
-        function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
+        function, folder = _function(Path(job["file"]), job["function"]), _real_folder(folder)
         value = function(_handed_over(job, folder), **job["parameters"])
         if job["several"]:
             value = [value, *_values(function, folder, job["several"])]
@@ -83,7 +83,7 @@ def _values(
             yield function(folder / name, **parameters)
 
 
-def _themselves(folder: Path) -> Path:
+def _real_folder(folder: Path) -> Path:
     """Return the folder in which the files really lie: the jail links large ones, all to one folder.
 
     A reader of models takes a link to external data for a way out of the model's folder.

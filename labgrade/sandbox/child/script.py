@@ -41,7 +41,7 @@ _MOST_NAMED = 20
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"})
 
 
-def make_own(folder: Path, given: set[str]) -> None:
+def copy_linked(folder: Path, given: set[str]) -> None:
     """Replace a jail's links to large files of the hand-in by writable copies, smallest first.
 
     Files that were `given`, by their POSIX paths, are read only, and stay links.
@@ -123,7 +123,7 @@ _Arguments: TypeAlias = "Mapping[str, Any]"
 
 
 @dataclass(slots=True)
-class _Said:
+class _Output:
     """The output of the program's process: its stderr, and this module's events as lines of JSON."""
 
     errors: bytearray = field(default_factory=bytearray)
@@ -132,9 +132,9 @@ class _Said:
 
 def run(job: _Arguments, folder: Path) -> bytes:
     """Run a script to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
-    make_own(folder, set(job["given"]))
+    copy_linked(folder, set(job["given"]))
     before = FolderSnapshot(folder)
-    said = _Said()
+    said = _Output()
     if sys.platform == "linux":
         code = _watched(lambda tell: _Program(job, folder, tell).run(), said)
     else:
@@ -155,7 +155,7 @@ def run(job: _Arguments, folder: Path) -> bytes:
 # ---- the watching process --------------------------------------------------------------------------------------
 
 
-def _watched(program: Callable[[Callable[[Event], None]], int], said: _Said) -> int:
+def _watched(program: Callable[[Callable[[Event], None]], int], said: _Output) -> int:
     """Fork, collect the program's output until it ends, and return its exit code, or minus the signal."""
     errors_read, errors_write = os.pipe()
     events_read, events_write = os.pipe()

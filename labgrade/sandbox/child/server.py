@@ -86,7 +86,7 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
     """Read the next request and answer it."""
-    from labgrade.sandbox.child.supervisor import keep
+    from labgrade.sandbox.child.supervisor import supervise
 
     text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     if not text:
@@ -108,7 +108,7 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
             line = socket.socket(fileno=descriptors[0])
             if wanted == "branch":
                 serve(line, shelf, jobs.jail)
-            keep(line, _pipes(descriptors, request), request, jobs.jail, shelf.arguments)
+            supervise(line, _pipes(descriptors, request), request, jobs.jail, shelf.arguments)
 
 
 def _pipes(descriptors: list[int], request: Mapping[str, Any]) -> Pipes:

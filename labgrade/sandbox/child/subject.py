@@ -44,12 +44,12 @@ class Shelf:
         subject = self._named(wanted)
         for file in kept:
             with contextlib.suppress(OSError, RuntimeError):  # then they are drawn
-                subject.with_weights_put_in(functools.partial(_take, file))
+                subject.with_weights_put_in(functools.partial(_load_weights, file))
         model, _ = subject.with_weights()
         files: list[int] = []
         if sys.platform == "linux" and not kept:
             with contextlib.suppress(OSError, RuntimeError):  # where a jail refuses it they stay where they are
-                files = _keep_in_a_file(model)
+                files = _move_to_file(model)
         self._ready.append((dict(wanted), subject))
         gc.collect()
         gc.freeze()
@@ -107,7 +107,7 @@ class Shelf:
         return self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
 
 
-def _keep_in_a_file(model: Any) -> list[int]:
+def _move_to_file(model: Any) -> list[int]:
     """Move a module's weights into a file without a name; return a descriptor of it if it holds all of them.
 
     The file is sealed: nobody can change it any more, in any way. Each process gets pages of its own when it writes. A
@@ -127,13 +127,13 @@ def _keep_in_a_file(model: Any) -> list[int]:
     import torch
 
     with os.fdopen(os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
-        file.truncate(_places(moved)[-1])
+        file.truncate(_offsets(moved)[-1])
         area, freed = _mapped(file.fileno()), 0
-        for each, place in zip(moved, _places(moved), strict=False):  # one by one: twice the largest network is much
+        for each, place in zip(moved, _offsets(moved), strict=False):  # one by one: twice the largest network is much
             file.seek(place)
             file.write(each.detach().reshape(-1).view(torch.uint8).numpy())
             file.flush()
-            _put(each, area, place)
+            _use_values_at(each, area, place)
             freed += each.nbytes
             if freed > _FREED_AT_ONCE:
                 linux.give_back_memory()
@@ -145,19 +145,19 @@ def _keep_in_a_file(model: Any) -> list[int]:
     return files
 
 
-def _take(file: int, model: Any) -> None:
+def _load_weights(file: int, model: Any) -> None:
     """Give a module the weights in a file, which a module that was built alike has written.
 
     Raises:
         RuntimeError: it was not.
     """
     area, tensors = _mapped(file), _tensors(model)
-    *places, size = _places(tensors)
+    *places, size = _offsets(tensors)
     if size != len(area):
         message = f"a file of {len(area)} bytes does not hold weights of {size}"
         raise RuntimeError(message)
     for each, place in zip(tensors, places, strict=True):
-        _put(each, area, place)
+        _use_values_at(each, area, place)
     area[::_PAGE].max()  # as above
 
 
@@ -165,7 +165,7 @@ def _tensors(model: Any) -> list[Any]:
     return [*model.parameters(), *model.buffers()] if hasattr(model, "parameters") else []
 
 
-def _places(tensors: Sequence[Any]) -> list[int]:
+def _offsets(tensors: Sequence[Any]) -> list[int]:
     """Return the offset of each tensor in a file, and at the end the file's size."""
     return list(accumulate((each.nbytes + -each.nbytes % _ALIGNED for each in tensors), initial=0))
 
@@ -178,7 +178,7 @@ def _mapped(file: int) -> Any:
     return torch.from_file(f"/proc/self/fd/{file}", size=size, dtype=torch.uint8).numpy()
 
 
-def _put(tensor: Any, area: Any, place: int) -> None:
+def _use_values_at(tensor: Any, area: Any, place: int) -> None:
     """Make a tensor use the values at a place of mapped bytes."""
     import torch
 

@@ -38,7 +38,7 @@ _POLL_HELD_MS = 200  # of a job whose memory the kernel holds: what it has compu
 
 
 @dataclass(slots=True)
-class _Kept:
+class _RunningJob:
     """A job that runs.
 
     `why`: the reason for which the supervisor ended it, `spent`: the CPU seconds that it had used by then. `held`: a
@@ -78,7 +78,7 @@ class Jobs:
     jail: Jail
     arguments: Arguments
     poll: select.poll
-    running: dict[int, _Kept] = field(default_factory=dict)  # by their lines' descriptors
+    running: dict[int, _RunningJob] = field(default_factory=dict)  # by their lines' descriptors
     compiler_wanted: bool = False
     begun: int = 0
     _looked: float = 0.0
@@ -112,7 +112,7 @@ class Jobs:
         if pid < 0:
             line.close()
             return
-        self.running[line.fileno()] = _Kept(
+        self.running[line.fileno()] = _RunningJob(
             line, pid, allowed, usage.Meter(pid, shared_with=os.getpid()), held=bool(pipes.entries)
         )
         self.poll.register(line, select.POLLIN)
@@ -158,7 +158,7 @@ def forget_signals() -> None:
     signal.set_wakeup_fd(-1)
 
 
-def keep(
+def supervise(
     line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any], jail: Jail, arguments: Arguments
 ) -> NoReturn:
     """Run one job from its beginning to its end, in a process that does nothing else."""
@@ -174,7 +174,7 @@ def keep(
         line.close()
         main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments)
     _close(pipes)
-    job = _Kept(line, pid, allowed, usage.Meter(os.getpid()), held=bool(pipes.entries))
+    job = _RunningJob(line, pid, allowed, usage.Meter(os.getpid()), held=bool(pipes.entries))
     job.end(_watch(job, unmetered=_is_unmetered(jail)))
     status = os.waitpid(pid, 0)[1]
     usage.reap_all()
@@ -193,7 +193,7 @@ def _is_unmetered(jail: Jail) -> bool:
     return METER not in jail.layers or (LIMITS not in jail.layers and sys.platform != "linux")
 
 
-def _watch(job: _Kept, *, unmetered: bool) -> str:
+def _watch(job: _RunningJob, *, unmetered: bool) -> str:
     """Wait for the job's end, or for a reason to end it; return the reason, or an empty text."""
     life = os.pidfd_open(job.pid)
     poll = select.poll()

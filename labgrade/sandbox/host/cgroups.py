@@ -30,7 +30,7 @@ NAME = re.compile(r"labgrade-(?P<grader>\d+)-(?:\d+|grader)")
 _CONTROLLERS = {"memory", "pids"}
 
 
-def own() -> tuple[int, tuple[Path, ...]]:
+def own_groups() -> tuple[int, tuple[Path, ...]]:
     """Return the version, and this process's groups; in version 1 one for memory, and one for processes if writable."""
     paths: dict[str, str] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
@@ -171,7 +171,7 @@ class Groups:
     """
 
     def __init__(self) -> None:
-        self.version, self._above = own()
+        self.version, self._above = own_groups()
         _sweep(self._above)
         if self.version == 2:  # noqa: PLR2004
             make_room(self._above[0])
@@ -185,7 +185,7 @@ class Groups:
         Where no group can be made, it is one without entries: polling then holds the job.
         """
         try:
-            group = self._again(memory) or self._made(memory)
+            group = self._reused(memory) or self._new_group(memory)
         except OSError:
             group = Group(self.version)
         try:
@@ -198,7 +198,7 @@ class Groups:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.pop(0).close()
 
-    def _again(self, memory: int) -> Group | None:
+    def _reused(self, memory: int) -> Group | None:
         """Return a kept group with this limit; None if there is none."""
         for group in [each for each in self._kept if each.memory == memory]:
             with contextlib.suppress(ValueError):  # another thread took it
@@ -211,7 +211,7 @@ class Groups:
         while self._kept:
             self._kept.pop().close()
 
-    def _made(self, memory: int) -> Group:
+    def _new_group(self, memory: int) -> Group:
         name = f"labgrade-{os.getpid()}-{next(_numbers)}"
         group = Group(self.version, tuple(above / name for above in self._above), memory)
         try:
@@ -229,7 +229,7 @@ class Groups:
 
     def _try(self) -> None:
         """Test with a process made for this whether one can enter a group."""
-        with contextlib.closing(self._made(_TRIAL_BYTES)) as group:
+        with contextlib.closing(self._new_group(_TRIAL_BYTES)) as group:
             # Descriptors 1 and 2, because a shell may know those up to 9 alone.
             shown = " ".join(shlex.quote(f"{folder}/cgroup.procs") for folder in group.folders)
             script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'

@@ -257,14 +257,14 @@ class Ending:
     fault: str = ""
     lost: bool = False
 
-    def is_accident(self, *, of_ours: bool, taken: bool) -> bool:
+    def should_retry(self, *, trusted: bool, taken: bool) -> bool:
         """Return whether to try once more: the server is gone, or something killed the process within its limits.
 
-        `of_ours`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
+        `trusted`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
         """
         end = self.exit
         killed = end is not None and not (self.stopped or end.why) and end.code == _KILLED
-        return not self.up or not taken if self.lost else killed and (not self.up or (of_ours and not taken))
+        return not self.up or not taken if self.lost else killed and (not self.up or (trusted and not taken))
 
     @property
     def loaded(self) -> bool:

@@ -30,7 +30,7 @@ class JobFolders:
         self._kept: list[tuple[object, Path]] = []
 
     @contextlib.contextmanager
-    def of(self, job: Job) -> Iterator[Path]:
+    def folder_of(self, job: Job) -> Iterator[Path]:
         """Provide the folder of a job: `handin` is the copy, `tmp` is empty.
 
         Raises:

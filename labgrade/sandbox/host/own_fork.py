@@ -71,7 +71,7 @@ class OwnFork:
         try:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            _keep(line, log)
+            _keep_only(line, log)
             os.environ.clear()
             _wipe_environment()
             os.environ.update(start_server.environment(self._home))
@@ -86,7 +86,7 @@ class OwnFork:
             os._exit(1)
 
 
-def _keep(line: int, log: int) -> None:
+def _keep_only(line: int, log: int) -> None:
     """Put the two descriptors behind the streams, the null device in place of stdin, and close all others."""
     line, log = _above(line), _above(log)  # so that neither is overwritten by the other
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

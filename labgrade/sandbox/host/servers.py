@@ -84,7 +84,7 @@ class Servers:
         self._layers = tuple(layer for layer in layers if layer != CGROUP)
         self._groups: Groups | None = None
         self._memory = None if CGROUP in layers and not self._fresh else polled("no cgroup was wanted")
-        self._secret = tuple(str(path) for path in (*secret, *_own()))
+        self._secret = tuple(str(path) for path in (*secret, *_never_shown()))
         self._offered = tuple(offered)
         self._shared = shared
         self._lender: Lender | None = None
@@ -341,7 +341,7 @@ def _environment_of(kind: str) -> tuple[list[str], dict[str, str]]:
     return preload, variables
 
 
-def _own() -> Iterator[Path]:
+def _never_shown() -> Iterator[Path]:
     """Yield the folders that are never shown: the grader's home, and the folder that labgrade was called in."""
     for find in (Path.home, Path.cwd):
         with suppress(OSError, RuntimeError):

@@ -50,7 +50,7 @@ class SpawnedServer:
         """
         pipes = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         process = start(["once", str(self._zoo), *self._imports], self._home, pipes, variables=self._variables)
-        stdin, stdout, stderr = (_own(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
+        stdin, stdout, stderr = (_own_descriptor(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
         child = Child((stdin, stdout, stderr, -1), most, kill=lambda: _end_group(process), take=take)
         child.give(setup)
 
@@ -64,7 +64,7 @@ class SpawnedServer:
         """Do nothing: no process is kept."""
 
 
-def _own(pipe: IO[bytes] | None) -> int:
+def _own_descriptor(pipe: IO[bytes] | None) -> int:
     """Return a descriptor of the pipe that we close ourselves."""
     if pipe is None:
         raise OSError

@@ -29,11 +29,11 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     target.chmod(_FOLDER_MODE)
     room = COPY_BYTES
     left_out = []
-    for count, (size, relative) in enumerate(sorted((each.st_size, name) for name, each in _looked_at(source))):
+    for count, (size, relative) in enumerate(sorted((each.st_size, name) for name, each in _regular_files(source))):
         if count >= _MOST_FILES:
             left_out.append(relative)
             continue
-        if link and _link(source / relative, target / relative):
+        if link and _hard_link(source / relative, target / relative):
             continue
         room -= size
         if room < 0:
@@ -48,7 +48,7 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
 
 def stamp(source: Path) -> object:
     """Return a value that changes with a submission's files: the path, size, time of change and inode of each."""
-    told = [(relative, each.st_size, each.st_mtime_ns, each.st_ino) for relative, each in _looked_at(source)]
+    told = [(relative, each.st_size, each.st_mtime_ns, each.st_ino) for relative, each in _regular_files(source)]
     return str(source), sorted(told)
 
 
@@ -58,12 +58,12 @@ def lend(source: Path, target: Path, *, link: bool) -> None:
     Raises:
         OSError: it can't be read.
     """
-    if not (link and _link(source, target)):
+    if not (link and _hard_link(source, target)):
         shutil.copyfile(source, target)
         target.chmod(_FILE_MODE)
 
 
-def _link(source: Path, target: Path) -> bool:
+def _hard_link(source: Path, target: Path) -> bool:
     """Hard-link a regular file that everybody may read; return whether that worked."""
     try:
         mode = source.lstat().st_mode
@@ -88,7 +88,7 @@ def discard(folder: Path) -> None:
             subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
-def _looked_at(top: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _regular_files(top: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the path and the status of each regular file below a folder."""
     folders = [""]
     while folders:
@@ -145,7 +145,7 @@ def place(files: Mapping[str, Path], folder: Path, *, link: bool = False) -> Non
         if target.is_dir():
             discard(target)
         target.unlink(missing_ok=True)
-        if link and _link(source, target):
+        if link and _hard_link(source, target):
             continue
         shutil.copyfile(source, target)
         target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

@@ -71,7 +71,7 @@ class Jail:
         linux.keep_arenas_few()
         self._find_layers()
         if self.private:
-            _isolate(self.places, self.jobs, self.user, self.own)
+            _isolate_server(self.places, self.jobs, self.user, self.own)
         else:
             self._become_known()
         parent = os.getpid()
@@ -106,7 +106,7 @@ class Jail:
         }
         for layer, trial in trials.items():
             if layer in self.layers and (layer != NAMESPACES or users_problem):
-                problem = _tried(trial)
+                problem = _problem_with(trial)
                 if problem:
                     self.missing[layer] = problem
                     self.layers.discard(layer)
@@ -120,17 +120,17 @@ class Jail:
             found = users.of_this_machine()
         except OSError as error:
             return str(error)
-        problem = _tried(lambda: self._try_namespaces(found))
+        problem = _problem_with(lambda: self._try_namespaces(found))
         self.own = None if problem else found
         return problem
 
     def _try_namespaces(self, own: users.Users | None = None) -> None:
         was_root = os.getuid() == 0
-        _isolate(self.places, self.jobs, self.user, own)
+        _isolate_server(self.places, self.jobs, self.user, own)
         if child := os.fork():
             os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         linux.mount("proc", "/proc", "proc", _PROC)
-        _cut_off("", None if own is None else 0)
+        _isolate_job("", None if own is None else 0)
         if own is not None and not was_root:  # whose jobs read the machine as others do, one way or the other
             users.check_reading(self.places.offered)
 
@@ -160,11 +160,11 @@ class Jail:
         folder = self.folder(job)
         if self.private:
             own = user if USERS in self.layers else None
-            _cut_off(job, own, ours=bool(self.places.trusted), reads=self.reads)
+            _isolate_job(job, own, ours=bool(self.places.trusted), reads=self.reads)
         elif OUTER in self.layers:
             folder.mkdir(mode=0o700)
             (folder / "tmp").mkdir()
-            _lay(Path(self.jobs, job, "handin"), folder / "handin", _linked, ours=bool(self.places.trusted))
+            _copy_handin(Path(self.jobs, job, "handin"), folder / "handin", _link_file, ours=bool(self.places.trusted))
         if LIMITS in self.layers:
             limits.set_limits(allowed)
         linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
@@ -195,7 +195,7 @@ class Jail:
             landlock.restrict([*seen, *_OWN_PROC, *more], [folder], listed=listed, devices=devices)
 
 
-def _isolate(shown: places.Places, jobs: str, user: int, own: users.Users | None) -> None:
+def _isolate_server(shown: places.Places, jobs: str, user: int, own: users.Users | None) -> None:
     """Make the server's namespaces and private root. Root builds it with its own rights, then gives them up."""
     built = False
     outside = (user, user) if os.getuid() == 0 else (os.getuid(), os.getgid())
@@ -232,7 +232,7 @@ def _become(user: int) -> None:
         raise PermissionError(message)
 
 
-def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
+def _isolate_job(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
     """Give this job its own mounts (hand-in, scratch, /proc) and a nested user namespace.
 
     From here on the job has the user id at index `user`, where jobs have their own.
@@ -252,12 +252,12 @@ def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = Fa
     if job and reads:
         Path(root.SCRATCH, "handin").symlink_to(root.HANDIN)
     elif job:
-        _lay(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bound, ours=ours)
+        _copy_handin(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bind_file, ours=ours)
     linux.unshare(linux.NEW_USER)
     linux.map_user(USER, owner, owner)
 
 
-def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
+def _copy_handin(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
     """Copy a hand-in, so that its code may write to it. A large file of `ours` is shown, not copied.
 
     Ours are files in the folder of given files, and all that a measuring job reads.
@@ -266,24 +266,24 @@ def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours:
     for entry in os.scandir(source):
         own = target / entry.name
         if entry.is_dir(follow_symlinks=False):
-            _lay(Path(entry.path), own, show, ours=ours or entry.name == GIVEN_FOLDER)
+            _copy_handin(Path(entry.path), own, show, ours=ours or entry.name == GIVEN_FOLDER)
         elif ours and entry.stat(follow_symlinks=False).st_size > _SHOWN_BYTES:
             show(entry.path, own)
         else:
             shutil.copy(entry.path, own)
 
 
-def _bound(source: str, target: Path) -> None:
+def _bind_file(source: str, target: Path) -> None:
     """Bind a file to a second place. A link would not do: readers of models take it for a way out of the folder."""
     target.touch()
     linux.bind(source, str(target))
 
 
-def _linked(source: str, target: Path) -> None:
+def _link_file(source: str, target: Path) -> None:
     target.symlink_to(source)
 
 
-def _tried(trial: Callable[[], None]) -> str:
+def _problem_with(trial: Callable[[], None]) -> str:
     """Try something in a throw-away process; return its error, or an empty text."""
     reader, writer = os.pipe()
     child = os.fork()

@@ -69,10 +69,10 @@ def _tasks(pid: int) -> list[str]:
 
 
 def _children(pid: int, task: str) -> list[int]:
-    return [int(child) for child in _told(f"{pid}/task/{task}/children").split()]
+    return [int(child) for child in _read_proc(f"{pid}/task/{task}/children").split()]
 
 
-def _told(name: str) -> bytes:
+def _read_proc(name: str) -> bytes:
     """Return the content of a file of /proc; nothing where its process has ended. Fast, because it is asked often."""
     try:
         with open(f"/proc/{name}", "rb", buffering=0) as file:  # noqa: PTH123
@@ -105,25 +105,25 @@ def _cpu_seconds(pids: list[int]) -> float:
 
 def _stat(pid: int) -> list[int]:
     """Return the numbers of /proc/PID/stat after the state; 10 to 13 are CPU ticks, with those of reaped children."""
-    text = _told(f"{pid}/stat")
+    text = _read_proc(f"{pid}/stat")
     return [int(word) for word in text[text.rindex(b")") + 4 :].split()] if text else []
 
 
 def _private_bytes(pid: int) -> int:
     """Return the bytes of resident memory that belong to no file."""
-    sizes = _told(f"{pid}/statm").split()
+    sizes = _read_proc(f"{pid}/statm").split()
     return (int(sizes[1]) - int(sizes[2])) * _PAGE if sizes else 0
 
 
 def _shared_bytes(pid: int) -> int:
     """Return the bytes of resident memory in files without a name."""
-    lines = _told(f"{pid}/status").splitlines()
+    lines = _read_proc(f"{pid}/status").splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(b"RssShmem:"))
 
 
 def proportional_bytes(pid: int) -> int:
     """Return the bytes of anonymous and shared memory, each page divided by the processes that map it."""
-    lines = _told(f"{pid}/smaps_rollup").splitlines()
+    lines = _read_proc(f"{pid}/smaps_rollup").splitlines()
     if not lines:
         return _private_bytes(pid)
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")))

@@ -258,16 +258,16 @@ def in_stated_units(text: str) -> str:
 
 def _of_paragraph(text: str) -> str:
     stated = list(_STATED.finditer(text))
-    said = {(each["unit"].upper(), means) for each in stated if (means := _meant(each))}
+    said = {(each["unit"].upper(), means) for each in stated if (means := _unit_defined(each))}
     known = dict(said)
-    plain = _STATED.sub(lambda found: "" if _meant(found) else found[0], text)
+    plain = _STATED.sub(lambda found: "" if _unit_defined(found) else found[0], text)
     used = {each[0].upper() for each in _ALONE.finditer(plain)}
     if len(known) < len(said) or not used <= known.keys() | {each.upper() for each in known.values()}:
         return text
     return _ALONE.sub(lambda found: known.get(found[0].upper(), found[0]), plain)
 
 
-def _meant(found: re.Match[str]) -> str:
+def _unit_defined(found: re.Match[str]) -> str:
     """Return the unit that a definition states: MiB for `1 MB = 2^20 bytes`; empty if there is none, or a wrong one."""
     unit, of = found["unit"].upper(), (found["of"] or "").upper()
     binary = f"{unit[0]}iB"

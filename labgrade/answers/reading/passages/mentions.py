@@ -83,7 +83,7 @@ def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[
     spans = sections(document, path)
     if spans or not path or not _TASK.fullmatch(path[-1]):
         return document, spans
-    told = _told(document, path[-1])
+    told = _text_led_by(document, path[-1])
     if told is not None:
         return told, (Span(start=0, end=len(told.text)),)
     return document, tuple(without_others(document, of_several(document, path[-1]), path[-1]))
@@ -98,11 +98,11 @@ def without_others(document: Document, spans: tuple[Span, ...], number: str) -> 
             if each.number != number and start <= each.begins < span.end:
                 yield Span(start=start, end=each.begins)
                 end = min(later.begins if later else span.end, span.end)
-                start = max(each.end, _reach(document.text, each, end))
+                start = max(each.end, _end_of_reach(document.text, each, end))
         yield Span(start=start, end=max(start, span.end))
 
 
-def _reach(text: str, each: _Mention, end: int) -> int:
+def _end_of_reach(text: str, each: _Mention, end: int) -> int:
     """Return where the text that a number leads ends, `end` at most: with its paragraph if its line has a value."""
     line_end = text.find("\n", each.end, end)
     says = _SAYS_VALUE.search(text, each.end, end if line_end < 0 else line_end)
@@ -111,7 +111,7 @@ def _reach(text: str, each: _Mention, end: int) -> int:
 
 def is_of_several(document: Document, path: tuple[str, ...]) -> bool:
     """Return whether a task has no section of its own, so that its text may be about several tasks."""
-    return bool(path) and not sections(document, path) and _told(document, path[-1]) is None
+    return bool(path) and not sections(document, path) and _text_led_by(document, path[-1]) is None
 
 
 def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
@@ -172,7 +172,7 @@ def names_tasks(document: Document, path: tuple[str, ...] = ()) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _told(document: Document, number: str) -> Document | None:
+def _text_led_by(document: Document, number: str) -> Document | None:
     """Return the text plainly behind a task's number, or below it in a table."""
     all_of_them = [each for each in _mentions(document) if each.leads]
     starts = [each.start for each in document_headings(document) if _is_end(each)]
@@ -209,7 +209,7 @@ def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
     if _OF_CSV.fullmatch(text, each.end, line_end):
         yield each.line, text[each.end + 1 : line_end].replace(",", ": ", 1).replace(",", " ")
         return
-    said = text[each.end : _reach(text, each, end)]
+    said = text[each.end : _end_of_reach(text, each, end)]
     yield each.line, _QUOTED.sub("", said) if row.lstrip().startswith(">") else said  # a box, not another's words
 
 
