@@ -83,12 +83,7 @@ def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
 
 def returns(form: CallForm) -> bool:
     """Return whether the answer is the function's value, and nothing more."""
-    return not (writes(form) or artifacts.verifies(form))
-
-
-def writes(form: CallForm) -> bool:
-    """Return whether the answer is the file that the function writes."""
-    return artifacts.writes(form)
+    return not (artifacts.writes(form) or artifacts.verifies(form))
 
 
 def obtain_each(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each, writes
+from labgrade.answers.artifacts import writes
+from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes

@@ -78,11 +78,6 @@ _FAILING_SECONDS = 1.0
 _MOST_YIELDED = 1 << 22
 
 
-def call(job: Mapping[str, Any], values: Mapping[str, object], folder: Path) -> bytes:
-    """Call a function with values in order, and pack the outcome."""
-    return load_and_use(job, tuple(values), folder, lambda function: function(*values.values()))
-
-
 def load_and_use(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> bytes:

@@ -34,7 +34,8 @@ def run(job: Arguments, folder: Path) -> bytes:
 
 
 def _call(job: Arguments, values: Mapping[str, object], folder: Path) -> bytes:
-    return call.call(job, _with_paths(values, job["paths"], folder), folder)
+    given = _with_paths(values, job["paths"], folder)
+    return call.load_and_use(job, tuple(given), folder, lambda function: function(*given.values()))
 
 
 def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:

@@ -21,7 +21,7 @@ from labgrade.sandbox.jail.layers import LANDLOCK, LIMITS, NAMESPACES, OUTER, PR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import NoReturn
 
 SCRATCH_BYTES = 512 << 20
 SCRATCH_FILES = 8192
@@ -309,7 +309,7 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _wait(server: int, *, sweep: bool) -> Any:
+def _wait(server: int, *, sweep: bool) -> NoReturn:
     """Be the launcher: wait for the server, end with its code; with `sweep`, first end what it left behind."""
 
     def stop(*_: object) -> None:
