@@ -9,6 +9,7 @@ import sys
 import threading
 
 import pytest
+from helpers import kept
 
 from labgrade.files.cache import Cache, key_of, version_of
 
@@ -150,3 +151,14 @@ def test_a_version_is_what_the_library_itself_says(monkeypatch, tmp_path):
     assert version_of("Ruamel_Nothing") == ""
     (tmp_path / "Ruamel.Nothing-0.1.dist-info").mkdir()
     assert version_of("Ruamel_Nothing") == "0.1"  # installed since it was last asked for
+
+
+def test_of_what_tests_left_the_newest_files_stay(tmp_path):
+    for age in range(5):
+        path = tmp_path / str(age % 2) / f"{age}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+        os.utime(path, (100 - age, 100 - age))
+    kept.forget_oldest(tmp_path, 3)
+    assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["0.json", "1.json", "2.json"]
+    kept.forget_oldest(tmp_path / "none", 3)
