@@ -7,7 +7,7 @@ import ast
 import numpy as np
 import pytest
 
-from labgrade.answers.near_miss import _alike
+from labgrade.answers.near_miss import _names_alike
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.repairs import Repair, _everywhere
 from labgrade.diagnosis.whole_rows import exchanged, of_tensors
@@ -85,7 +85,7 @@ def test_tensors_under_each_others_names_are_said_to_be():
     ],
 )
 def test_a_function_of_other_words_is_not_offered_for_renaming(one, other, alike):
-    assert _alike(one, other) is alike
+    assert _names_alike(one, other) is alike
 
 
 SOURCE = """
