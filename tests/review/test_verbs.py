@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from helpers import ledger_of
@@ -17,7 +18,7 @@ from labgrade.ledger import database, rows
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, pseudonyms, releases, results
 from labgrade.review.decisions import Place
-from labgrade.verdict import Outcome, correct, incorrect, without_value
+from labgrade.verdict import Outcome, Suggestion, correct, incorrect, without_value
 
 LAB = "title: Lab\ndue: 2026-11-20T23:59+08:00\nlate: {per_day: 10 %}\n"
 
@@ -207,6 +208,24 @@ def test_lower_points_are_not_released_silently(run, course):
     )
     assert "fewer points" not in run("standing")[1]
     assert releases.read(course / "results")["ann"].reason == "a slip of ours"
+
+
+def test_an_explanation_begins_with_what_was_decided(run, course, capsys):
+    run("override", "ann", "macs", "total", "--points", "2", "--reason", "hasty")
+    assert main(["explain", "ann", "macs", "total"]) == 0
+    assert re.search(r"2 of 10, decided; labgrade: [A-Z]+\n", capsys.readouterr().out)
+
+
+def test_kinds_to_look_at_are_accepted_by_name(run, course):
+    doubtful = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), kind="doubtful value", why="'about'")
+    waits = graded("total", 10, replace(without_value(Outcome.MANUAL, "it is doubted"), suggestion=doubtful))
+    ledger_of.write(course / "results", report(submission("ann", waits)))
+    code, said = run("mark", "--accept", "all")
+    assert (code, said.partition(";")[2]) == (
+        2,
+        " what waits has kinds to look at first, accepted only by name: 'doubtful value'\n",
+    )
+    assert run("mark", "--accept", "doubtful value")[1].startswith("1 suggestions accepted")
 
 
 def test_a_release_says_whose_points_rise(run, course):
