@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 import pytest
 from helpers import kept
@@ -162,3 +163,16 @@ def test_of_what_tests_left_the_newest_files_stay(tmp_path):
     kept.forget_oldest(tmp_path, 3)
     assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["0.json", "1.json", "2.json"]
     kept.forget_oldest(tmp_path / "none", 3)
+
+
+def test_what_nobody_used_for_long_is_deleted(tmp_path):
+    memory = Cache(tmp_path)
+    for key in ("old", "read", "new"):
+        memory.write(key, 1)
+    written = {path.stem: path for path in tmp_path.glob("*/*.json")}
+    long_ago = time.time() - 91 * 24 * 3600
+    os.utime(written["old"], (long_ago, long_ago))
+    os.utime(written["read"], (time.time(), long_ago))
+    memory.watch()
+    assert {path.stem for path in tmp_path.glob("*/*.json")} == {"read", "new"}
+    assert memory.discard_changes({}) == []
