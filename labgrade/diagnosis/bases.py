@@ -54,7 +54,7 @@ class Base:
 
 def bases_of(check: Check, quantities: Registry) -> list[Base]:
     """Return the expected value first, then other right ones, as far as their slips are known."""
-    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right)]
+    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right if not each.implied)]
     found = []
     for source, says in sources:
         if isinstance(source, QuantityCall):

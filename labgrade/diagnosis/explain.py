@@ -109,7 +109,7 @@ def _conventions(item: Item) -> Iterator[tuple[Source, str]]:
     check = item.check
     if check.expected is not None:
         yield check.expected, ""
-    for other in check.also_right:
+    for other in (each for each in check.also_right if not each.implied):
         yield other.source, f"({other.says})"
 
 

@@ -127,6 +127,7 @@ def test_slips():
     assert s.torchscript_macs_ignoring_groups(UNEVEN) == convolution * 7 + grouped * 4 + linear
     assert s.torchscript_macs_of_convolutions(UNEVEN) == convolution * 7 + grouped
     assert s.torchscript_macs_of_products(UNEVEN) == linear
+    assert s.torchscript_macs_by_columns(UNEVEN) == convolution * 7 + grouped + 2 * 10 * 10
     whole = torchscript.torchscript_activation_bytes(UNEVEN)
     assert s.torchscript_activation_elements(UNEVEN) == whole // 4
     assert s.torchscript_activation_bytes_of_one_image(UNEVEN) == whole // 2
