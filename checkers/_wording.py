@@ -53,6 +53,16 @@ def off_by(got: Number, expected: Number) -> str:
     return f"got {shown(got)}, which {_distance(_step(got.value), _step(expected.value))}"
 
 
+def surely_off(got: Number, expected: Number) -> bool:
+    """Whether a number is wrong whatever digits follow those that were printed, as `off_by` alone may say it.
+
+    So all that it may stand for lies on one side of the expected value's power of two, and on no step with it.
+    """
+    ends = [_step(got.value - got.half_unit), _step(got.value + got.half_unit)]
+    own = _step(expected.value)
+    return max(ends) < own or min(ends) > own
+
+
 def _step(value: Fraction) -> int:
     """On which step of a stair a value stands: 0 below 16, then one a power of two; with the value's sign.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeGuard
 from labgrade.values import Number
 from labgrade.verdict import FEW_DIGITS, Verdict, correct, incorrect, partial
 
-from ._wording import of_all, off_by, shown, tally
+from ._wording import of_all, off_by, shown, surely_off, tally
 
 if TYPE_CHECKING:
     from labgrade.values import Scalar, Value
@@ -55,7 +55,9 @@ def _number(answer: Number, expected: Number, digits: int) -> Verdict:
     printed = digits if answer.digits is None else answer.digits if got else 0
     if not off or (abs(off) <= allowed and printed >= digits):
         return correct(**facts)
-    if printed < digits:  # students see neither what such an answer earns nor why, until all is released
+    if printed < digits and not surely_off(
+        answer, expected
+    ):  # students see neither what such an answer earns nor why, until all is released
         facts[FEW_DIGITS] = f"{printed} of {digits}"
     if abs(off) <= allowed:
         hint = f"print more digits: at least {digits} significant digits are needed"

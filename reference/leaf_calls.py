@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from torch import nn
@@ -88,6 +89,19 @@ def leaf_calls_with_buffers(subject: CountedSubject) -> list[dict[str, Any]]:
     return _table(subject, containers=False, buffers=True)
 
 
+def leaf_calls_chained(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with the output of the row before as input.
+
+    Slip of: leaf_calls
+    Hint: The output of the row before stands as each layer's input. A layer beside a block, such as its downsample,
+    gets the block's input: read it from the hook's own arguments.
+    Credit: 0.6
+    """
+    rows = _table(subject, containers=False)
+    given = [row["input"] for row in rows[:1]] + [row["output"] for row in rows[:-1]]
+    return [{**row, "input": own} for row, own in zip(rows, given, strict=True)]
+
+
 def in_place_modules(subject: CountedSubject) -> int:
     """How many modules of a network are set to write into their input (`inplace=True`)."""
     module, _ = subject.on_meta()
@@ -101,7 +115,7 @@ def in_place_calls(subject: CountedSubject) -> int:
     Hint: These are the calls of one forward pass. A module that runs three times is one module to replace.
     Credit: 0.5
     """
-    return sum(_in_place(each) for each, *_ in _calls(subject) if not any(each.children()))
+    return sum(_in_place(each.module) for each in _hooked(subject) if not any(each.module.children()))
 
 
 def in_place_calls_once(subject: CountedSubject) -> int:
@@ -112,6 +126,19 @@ def in_place_calls_once(subject: CountedSubject) -> int:
     Credit: 0.5
     """
     return in_place_modules(subject)
+
+
+def in_place_calls_by_memory(subject: CountedSubject) -> int:
+    """The calls whose output lies where their input does, of layers without layers inside.
+
+    Comes of comparing `data_ptr()`: dropout in eval mode and nn.Identity hand their input on, nn.Flatten a view of it.
+
+    Slip of: in_place_calls
+    Hint: Calls that hand their input on are counted, too: dropout in eval mode, nn.Identity and nn.Flatten put out the
+    memory of their input without writing into it. In place is what writes: modules with inplace=True.
+    Credit: 0.5
+    """
+    return sum(each.shares for each in _hooked(subject) if not any(each.module.children()))
 
 
 def in_place_modules_at_the_top(subject: CountedSubject) -> int:
@@ -135,7 +162,8 @@ def _table(
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     times: Counter[str] = Counter()
-    for module, name, given, made in _calls(subject):
+    for call in _hooked(subject):
+        module, name, given, made = call.module, call.name, call.given, call.made
         leaf = not any(module.children())
         if not leaf and (not containers or not name or isinstance(module, nn.Sequential | nn.ModuleList)):
             continue
@@ -156,8 +184,19 @@ def _named(row: dict[str, Any], number: int) -> dict[str, Any]:
     }
 
 
-def _calls(subject: CountedSubject) -> list[tuple[nn.Module, str, list[int], list[int]]]:
-    """The calls of one forward pass in order of completion: module, dotted name, shapes of first input and output."""
+@dataclass(frozen=True, slots=True)
+class _Hooked:
+    """A call as a hook sees it: the shapes of its first input and output, and whether both lie in one memory."""
+
+    module: nn.Module
+    name: str
+    given: list[int]
+    made: list[int]
+    shares: bool
+
+
+def _hooked(subject: CountedSubject) -> list[_Hooked]:
+    """The calls of one forward pass in order of completion."""
     root, own = subject.on_meta()
     if any(is_scripted(module) for module in root.modules()):
         message = f"TorchScript runs a part of {type(root).__name__}, so that nothing is seen of the calls in it"
@@ -169,7 +208,8 @@ def _calls(subject: CountedSubject) -> list[tuple[nn.Module, str, list[int], lis
             first = _first(made)
             taken = _first(given)
             if first is not None and taken is not None:
-                found.append((module, name, list(taken.shape), list(first.shape)))
+                one, other = (each.untyped_storage()._cdata for each in (taken, first))  # noqa: SLF001 - its address
+                found.append(_Hooked(module, name, list(taken.shape), list(first.shape), one == other))
 
         return note
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._config import known
+from .intensities import intensity_by_layer
 from .macs import macs
 
 if TYPE_CHECKING:
@@ -184,6 +185,18 @@ def arithmetic_intensity_in_numbers(subject: CountedSubject) -> float:
     Credit: 0.5
     """
     return _FLOAT_BYTES * arithmetic_intensity(subject)
+
+
+def arithmetic_intensity_averaged(subject: CountedSubject) -> float:
+    """The mean of what each layer has.
+
+    Slip of: arithmetic_intensity
+    Hint: The layers' intensities are averaged. That of the network is all FLOPs over all bytes: add up both, then
+    divide.
+    Credit: 0.3
+    """
+    rows = intensity_by_layer(subject)
+    return sum(float(row["intensity"]) for row in rows) / len(rows)
 
 
 def attainable_flops(subject: CountedSubject, *, peak: float, bandwidth: float) -> float:

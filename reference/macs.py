@@ -18,7 +18,7 @@ Activation = Literal["none", "one_per_output"]
 Per = Literal["batch", "sample"]
 
 
-def macs(
+def macs(  # noqa: PLR0913 - conventions
     subject: CountedSubject,
     *,
     layers: list[str] | None = None,
@@ -26,6 +26,7 @@ def macs(
     norm: Norm = "none",
     pooling: Pooling = "none",
     activation: Activation = "none",
+    of_weights: bool = True,
     per: Per = "batch",
 ) -> int:
     """How many multiply-accumulate operations one forward pass takes.
@@ -37,17 +38,20 @@ def macs(
     `layers` counts only what these types of module do themselves (Conv2d, Linear, ...; derived types, too); without it
     everything counts. `bias` adds one for each element to which a bias is added. `norm`, `pooling` and `activation` say
     what those layers cost for each element of their input or output; the softmax of an attention counts as an
-    activation. `per: sample` counts a batch of one; it is refused where the inputs do not tell which dimension is the
-    batch: an LSTM whose first dimension is time, or a second input that might have a batch or none.
+    activation. `of_weights` counts what is multiplied to make a weight of weights, as spectral norm does.
+    `per: sample` counts a batch of one; it is refused where the inputs do not tell which dimension is the batch: an
+    LSTM whose first dimension is time, or a second input that might have a batch or none.
 
     With no convention set this agrees with the GMACs that torchvision publishes (`_ops` in `weights.meta`) and with
     torch.utils.flop_counter on the meta device.
+
+    Also right: {"of_weights": false} without the products that make a layer's weight, such as those of spectral norm
     """
-    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation, of_weights=of_weights)
     return sum(n for _, n in counted(_trace(subject, per), rule))
 
 
-def macs_by_layer(
+def macs_by_layer(  # noqa: PLR0913 - conventions
     subject: CountedSubject,
     *,
     layers: list[str] | None = None,
@@ -55,6 +59,7 @@ def macs_by_layer(
     norm: Norm = "none",
     pooling: Pooling = "none",
     activation: Activation = "none",
+    of_weights: bool = True,
     per: Per = "batch",
 ) -> list[dict[str, Any]]:
     """How many multiply-accumulate operations each layer takes, a row a layer, in the order of execution.
@@ -62,9 +67,11 @@ def macs_by_layer(
     Conventions as for `macs`. All calls of a layer are added up. What a container computes itself (the products of an
     attention written by hand) is a row under the container's name; a layer that counts nothing has no row. One that is
     alone of its class may be called by that, too.
+
+    Also right: {"of_weights": false} without the products that make a layer's weight, such as those of spectral norm
     """
     trace = _trace(subject, per)
-    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation, of_weights=of_weights)
     rows: dict[str, dict[str, Any]] = {}
     aliases = layer_aliases(trace)
     for operation, n in counted(trace, rule):
@@ -79,7 +86,7 @@ def macs_by_layer(
     return list(rows.values())
 
 
-def macs_by_type(
+def macs_by_type(  # noqa: PLR0913 - conventions
     subject: CountedSubject,
     *,
     layers: list[str] | None = None,
@@ -87,13 +94,16 @@ def macs_by_type(
     norm: Norm = "none",
     pooling: Pooling = "none",
     activation: Activation = "none",
+    of_weights: bool = True,
     per: Per = "batch",
 ) -> dict[str, int]:
     """How many multiply-accumulate operations each type of layer takes, by the name of its class.
 
     Conventions as for `macs`. A type that counts nothing is left out.
+
+    Also right: {"of_weights": false} without the products that make a layer's weight, such as those of spectral norm
     """
-    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation, of_weights=of_weights)
     total: Counter[str] = Counter()
     trace = _trace(subject, per)
     unsealed(trace)
@@ -131,7 +141,7 @@ def _is_other_activation(module: Any) -> bool:
     return type(module).__module__ == nn.ReLU.__module__ and type(module) not in (nn.ReLU, nn.MultiheadAttention)
 
 
-def flops(
+def flops(  # noqa: PLR0913 - conventions
     subject: CountedSubject,
     *,
     layers: list[str] | None = None,
@@ -139,18 +149,21 @@ def flops(
     norm: Norm = "none",
     pooling: Pooling = "none",
     activation: Activation = "none",
+    of_weights: bool = True,
     per: Per = "batch",
 ) -> int:
     """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`.
 
     Twice: macs
 
+    Also right: {"of_weights": false} without the products that make a layer's weight, such as those of spectral norm
+
     Slip of: macs
     Hint: This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer
     counted twice. The task asks for MACs.
     Credit: 0.8
     """
-    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation, of_weights=of_weights)
     return 2 * sum(n for _, n in counted(_trace(subject, per), rule))
 
 

@@ -18,13 +18,14 @@ from ._tools import parameters as of_parameters
 from ._tools.by_layer import right_by_layer, tables
 from ._tools.found import Found, numbers
 from ._tools.net import Net, UnknownRuleError
-from ._tools.sentences import difference
+from ._tools.sentences import difference, nearest
 from ._tools.table import FLOPS, MACS, TOOLS, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ._counting.engine import CountedSubject
+    from ._counting.trace import Trace
 
 Names = list[str] | None
 _NAMES = range(1, 21)  # characters of a file's name
@@ -94,10 +95,9 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
         return []
     if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
         return []  # what tools see of TorchScript, or of vmap, nobody here knows
-    right = nets.right(Net(whole), layers=layers, bias=bias, each=2 if asked == FLOPS else 1)
     sample = analyse(subject, batch=1) if whole.batch > 1 else whole
-    of_sample = nets.right(Net(sample), layers=layers, bias=bias, each=2 if asked == FLOPS else 1)
-    wanted = sum(each.count for each in right)
+    right, of_sample = (_rights(trace, asked, layers=layers, bias=bias) for trace in (whole, sample))
+    wanted = [sum(each.count for each in pieces) for pieces in right]
     found = []
     # A student may show a tool one sample, whatever the task's batch is.
     alone = [replace(tool, one=True) for tool in TOOLS if not tool.one] if whole.batch > 1 else []
@@ -107,17 +107,24 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
             if made is None or of != asked or unit != tool.unit:
                 continue
             to_asked = _ONE if asked == tool.unit else _HALF if asked == MACS else _TWO
-            differs = difference(made.parts(), right, scale=to_asked)
+            differs = nearest(made.parts(), right, scale=to_asked)
             if made.single:  # what differs is said of a sample, and the share is that of the whole
-                differs = replace(difference(made.parts(), of_sample, scale=to_asked), share=differs.share)
+                differs = replace(nearest(made.parts(), of_sample, scale=to_asked), share=differs.share)
             if made.single and scale / to_asked == whole.batch:  # which makes up for the batch: nobody can tell
                 continue
             value = made.total * scale
             in_macs = (asked, unit, scale) == _MACS_FOR_FLOPS and not made.single
-            if (differs or in_macs) and value != wanted and (value.denominator == 1 or tool.fraction):
+            if (differs or in_macs) and value not in wanted and (value.denominator == 1 or tool.fraction):
                 printed = int(value) if value.denominator == 1 else float(value)
                 found.append(Found(tool=tool.name, how=how, value=printed, differs=differs, note=made.note))
     return numbers(found, asked)
+
+
+def _rights(trace: Trace, asked: str, *, layers: Names, bias: bool) -> list[list[nets.Piece]]:
+    """What is right: with the products that make weights of weights, and without them, where there are any."""
+    make = partial(nets.right, Net(trace), layers=layers, bias=bias, each=2 if asked == FLOPS else 1)
+    ways = (True, False) if any(each.of_weights for each in trace.operations) else (True,)
+    return [make(of_weights=way) for way in ways]
 
 
 def _parameters(subject: CountedSubject, each: int) -> list[dict[str, Any]]:

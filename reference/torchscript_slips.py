@@ -233,6 +233,21 @@ def torchscript_macs_ignoring_groups(subject: CountedSubject) -> int:
     return total
 
 
+def torchscript_macs_by_columns(subject: CountedSubject) -> int:
+    """The MACs with the columns of a product's second matrix in place of its rows.
+
+    Comes of `args[2].size(1)` for aten::addmm, whose second matrix is K x N.
+
+    Slip of: torchscript_macs
+    Hint: In a product of M x K and K x N each of the M x N outputs takes K multiply-accumulates. Here it takes N: the
+    second matrix of aten::addmm has its rows first.
+    Credit: 0.5
+    """
+    ran, products = traced(subject).operators, {*operators.PRODUCTS, "aten::linear"}
+    whole = sum(operators.macs(each) for each in ran if each.kind not in products)
+    return whole + sum(each.outputs[0].elements * each.outputs[0].shape[-1] for each in ran if each.kind in products)
+
+
 def torchscript_macs_of_convolutions(subject: CountedSubject) -> int:
     """The MACs of convolutions alone.
 

@@ -140,6 +140,33 @@ def branch_macs(subject: CountedSubject, *, layers: list[str] | None = None) -> 
     return macs(subject, layers=layers) / _branches(subject)
 
 
+def macs_with_the_first_input_for_all(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:
+    """The MACs where every input has the size of the first; None where all are of one size.
+
+    Slip of: macs
+    Hint: Every input has the size of the first here. Make each of the size that is given for it.
+    Credit: 0.5
+    """
+    if len({each.shape for each in inputs(subject.on_meta()[1])}) == 1:
+        return None
+    return macs(_OfFirstInput(subject), layers=layers)
+
+
+class _OfFirstInput:
+    """A subject that is given its first input in place of each."""
+
+    def __init__(self, subject: CountedSubject) -> None:
+        self._subject = subject
+
+    def on_meta(self) -> tuple[nn.Module, Any]:
+        module, own = self._subject.on_meta()
+        return module, inputs(own)[:1] * len(inputs(own))
+
+    def with_weights(self) -> tuple[nn.Module, Any]:
+        module, own = self._subject.with_weights()
+        return module, inputs(own)[:1] * len(inputs(own))
+
+
 def _branches(subject: CountedSubject) -> int:
     module, _ = subject.on_meta()
     return max(1, len(list(module.children())))

@@ -199,7 +199,8 @@ class Alternative:
     """Another value that has something to say: a convention (credit 1) or a misconception.
 
     `known`: it comes of a library of slips, so that a subject may give no occasion for it. `by_share`: its credit falls
-    with how much of the work is right. `of`: the files, other than the task's own, that it is right of.
+    with how much of the work is right. `implied`: a convention that is right in any task, which no author named.
+    `of`: the files, other than the task's own, that it is right of.
     """
 
     source: Source
@@ -208,6 +209,7 @@ class Alternative:
     of: tuple[str, ...] = ()
     known: bool = field(default=False, compare=False)
     by_share: bool = False
+    implied: bool = False
     mark: Mark | None = None
 
 

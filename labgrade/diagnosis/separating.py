@@ -45,19 +45,19 @@ _OWN = "layers of classes derived from torch's"
 
 
 def separating_on(trials: Trials, called: Sequence[Called]) -> tuple[str, ...]:
-    """The features that tell networks on which the function is wrong from the others; of a config its keys."""
+    """Return the features that tell networks on which the function is wrong from the others; of a config its keys."""
     own = trials.task.subject
     if own is None or not own.is_config:
         return separating(called)
     try:
-        (trial, *_) = trials.ahead([own]) or [None]
+        found = trials.ahead([own])
     except FaultError:
         return ()
-    return separating(called, own=trial is not None and not wrong(trial))
+    return separating(called, own=bool(found) and not wrong(found[0]))
 
 
 def separating(called: Sequence[Called], *, own: bool | None = None) -> tuple[str, ...]:
-    """The features, or pairs of these, on each network with which a function is wrong, and that make the difference.
+    """Return the features, or pairs of these, that make the difference: on each network with one it is wrong.
 
     `own`: whether it is right on the task's own subject, where each of these differs from that one.
     """
@@ -74,7 +74,7 @@ def separating(called: Sequence[Called], *, own: bool | None = None) -> tuple[st
 
 
 def _separates(wanted: frozenset[str], seen: Sequence[_Seen]) -> bool:
-    """Whether each network with these is wrong, and one that has all but one of them, and all else, is right."""
+    """Return whether each network with these is wrong, and one that has all but one of them, and all else, is right."""
     there = [(some, right) for some, right in seen if wanted <= some]
     if any(right for _, right in there) or not there:
         return False
@@ -89,7 +89,7 @@ def _separates(wanted: frozenset[str], seen: Sequence[_Seen]) -> bool:
 
 
 def features(network: SmallNetwork) -> frozenset[str] | None:
-    """What a network has; None where that is not known: of a config in which all keys are others."""
+    """Return what a network has; None where that is not known: of a config in which all keys are others."""
     subject = network.subject
     program: Any = subject.options.get("program")
     if program is None:

@@ -316,7 +316,7 @@ def refuted(judging: Judging, answer: Value, expected: Value | None) -> bool:
 
 
 def of_tables(judging: Judging) -> Judging:
-    """The same, for what was measured: names with numbers are rows of one column."""
+    """Return the same, for what was measured: names with numbers are rows of one column."""
 
     def as_tables(answer: Value, expected: Value | None) -> Verdict:
         return judging(_as_table(answer), _as_table(expected) if expected is not None else None)

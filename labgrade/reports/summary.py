@@ -149,7 +149,7 @@ def diagnosis_in_words(found: Diagnosis) -> str:
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong:
         small = "small networks" if found.on == "networks" else found.on
-        where = f": on each with {_joined_words(found.wrong_on[:_FEW], 'and on each with')}" if found.wrong_on else ""
+        where = f": on each with {_joined_words(found.wrong_on[:_FEW], 'or')}" if found.wrong_on else ""
         apart = _joined_words([*found.but, *found.spared])
         told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
         return f"Your function is wrong on {found.wrong} of {found.tried} {small}{where}.{told}"

@@ -44,7 +44,7 @@ from labgrade.spec import language
 from labgrade.spec.data import rows, with_inherited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from labgrade.files import yaml
@@ -224,7 +224,7 @@ class _Parser:
             checker=_checker(data["checker"]) if "checker" in data else None,
             measured=self._quantity(data["measured"], (*here, "measured")) if "measured" in data else None,
             expected=self._source(data["expected"], (*here, "expected")) if "expected" in data else None,
-            also_right=self._alternatives(data, (*here, "also_right"), Fraction(1)),
+            also_right=(*self._alternatives(data, (*here, "also_right"), Fraction(1)), *self._implied(here)),
             misconceptions=self._alternatives(data, (*here, "misconceptions"), Fraction(0)),
             partly=tuple(
                 RangeCredit(**language.fields(RangeCredit, item), **language.fields("when", item["when"]))
@@ -264,6 +264,13 @@ class _Parser:
             )
             for index, item in enumerate(data.get(here[-1], []))
         )
+
+    def _implied(self, here: yaml.Path) -> Iterator[Alternative]:
+        """The conventions of a check that are right in any task."""
+        for item in self.loaded.implied.get(here, ()):
+            source = self._quantity(item["value"], here)
+            fields = language.fields(Alternative, item)
+            yield Alternative(source=source, **{"credit": Fraction(1), **fields}, known=True, implied=True)
 
     def _source(self, data: Any, here: yaml.Path) -> Source:
         if not isinstance(data, dict):

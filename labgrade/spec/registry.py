@@ -11,7 +11,7 @@ import ast
 import contextlib
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.files import python_sources
@@ -55,7 +55,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A registered function, known from its source. `slip`: its slip note, if it is one."""
+    """A registered function, known from its source. `slip`: its slip note, if it is one.
+
+    `right`: its conventions under which an answer is right in any task, each with its words.
+    """
 
     name: str
     file: Path
@@ -68,6 +71,7 @@ class Entry:
     returns: str
     parameters: Mapping[str, Parameter]
     slip: SlipNote | None = None
+    right: tuple[tuple[Mapping[str, Any], str], ...] = ()
 
     def load(self) -> Callable[..., object]:
         """Import the function's file under a name of our own and return the function.
@@ -209,7 +213,7 @@ def _entries(file: Path, source: str, aliases: Aliases, *, lenient: bool) -> Ite
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
             try:
-                slip = slips.slip_note(docstring)
+                slip, right = slips.slip_note(docstring), slips.right_notes(docstring)
             except ValueError as error:
                 raise SpecError([SpecFinding(Mark(str(file), node.lineno, 1), str(error))]) from None
             yield Entry(
@@ -224,6 +228,7 @@ def _entries(file: Path, source: str, aliases: Aliases, *, lenient: bool) -> Ite
                 returns=ast.unparse(node.returns) if node.returns else "",
                 parameters=dict(_parameters(file, node, aliases, lenient=lenient)),
                 slip=slip,
+                right=right,
             )
 
 

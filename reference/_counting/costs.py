@@ -29,13 +29,17 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """What counts: which types of module (None: all), and what the things cost that do not multiply matrices."""
+    """What counts: which types of module (None: all), and what the things cost that do not multiply matrices.
+
+    `of_weights`: what makes weights of weights counts, too.
+    """
 
     layers: Sequence[str] | None
     bias: bool = False
     norm: str = "none"
     pooling: str = "none"
     activation: str = "none"
+    of_weights: bool = True
 
 
 def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[CountedOperation, int]]:
@@ -48,7 +52,7 @@ def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[CountedOpe
     _tell_apart(trace, conventions)
     for operation in trace.operations:
         if wanted(operation.call.module):
-            n = operation.macs
+            n = operation.macs if conventions.of_weights or not operation.of_weights else 0
             n += operation.bias if conventions.bias else 0
             n += operation.norm_inputs * _NORM[conventions.norm]
             n += {

@@ -14,6 +14,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode
 
 from .kernels import ORDINARY, Kernels
+from .of_input import OfInput
+from .of_weights import OfWeights
 from .rules import RULES, SHAPES
 from .shapes import UnsureError
 from .trace import Call, CountedOperation, Function, UncountableError, is_scripted
@@ -120,6 +122,7 @@ class Recorder(TorchFunctionMode):
         self._way, self._by_rule = way, way.by_rule
         self._trace = trace
         self._names = {module: name for name, module in trace.root.named_modules()}
+        self._of_weights, self._of_input = OfWeights(trace.root), OfInput(trace.root.buffers())
         self._open: list[Call] = []
         self._last: dict[torch.nn.Module, Call] = {}
         self._finished = 0
@@ -150,12 +153,16 @@ class Recorder(TorchFunctionMode):
         kwargs = kwargs or {}
         func = _OPERATORS.get(func, func)
         name = getattr(func, "__name__", str(func))
-        if name == "__get__" or func in _UNSEEN:
+        if func in _UNSEEN:
             return self._run(func, types, args, kwargs)
         done, method = len(self._trace.operations), _called[-1:] == [name]
         out = self._run(func, types, args, kwargs)
+        made = tuple(self._trace.operations[done:])
+        self._of_weights.passes(name, args, kwargs, out, made, self._open)
+        self._of_input.passes(args, kwargs, out, made)
+        if name == "__get__":
+            return out
         if self._open:
-            made = tuple(self._trace.operations[done:])
             with torch._C.DisableTorchFunction():  # noqa: SLF001 - a tensor of a class of its own has a shape like any
                 given = _shapes(args), _shapes(kwargs)
                 seen = Function(self._open[-1], func, *given, _shapes(out), made, _in_one_piece(args), method)
@@ -252,6 +259,8 @@ class Recorder(TorchFunctionMode):
         around = self._open[-1] if self._open else None
         if around:
             around.leaf = False
+        else:
+            self._of_input.begins([each for each in _within(args) if isinstance(each, torch.Tensor)])
         name = self._names.get(module)
         if name is None:  # made during the forward pass, or kept where torch does not look for it
             name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
@@ -259,7 +268,8 @@ class Recorder(TorchFunctionMode):
             given = [each for each in _within(args) if isinstance(each, torch.Tensor)]
             shapes = tuple(tuple(tensor.shape) for tensor in given)
         alike = len({id(tensor) for tensor in given}) == 1
-        call = Call(name, module, len(self._open), inputs=shapes, alike=alike)
+        paired = len(given) > 1 and given[-1] is given[-2]
+        call = Call(name, module, len(self._open), inputs=shapes, alike=alike, paired=paired)
         self._trace.calls.append(call)
         self._open.append(call)
 

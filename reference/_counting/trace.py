@@ -50,8 +50,8 @@ class Call:
     """One call of a module. `name` is dotted, '' for the root; `depth` is the number of calls around it.
 
     `inputs` are the shapes of the tensors that it was given, `outputs` of those that came out, `output_bytes` their
-    size; `alike`: it was given one tensor, however often; `leaf`: it called no other module; `finished` is its place in
-    the order of completion. `hidden` says why what came out is not all known.
+    size; `alike`: it was given one tensor, however often; `paired`: its last two inputs are one; `leaf`: it called no
+    other module; `finished` is its place in the order of completion. `hidden` says why what came out is not all known.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Call:
     leaf: bool = True
     inputs: tuple[Shape, ...] = ()
     alike: bool = False
+    paired: bool = False
     outputs: tuple[Shape, ...] = ()
     output_bytes: int = 0
     finished: int = -1
@@ -87,7 +88,8 @@ class CountedOperation:
 
     `macs` are multiply-accumulates without bias; `bias` counts the elements to which a bias is added; `norm_inputs`,
     `pooling_inputs`, `pooling_outputs` and `activation_outputs` count elements, 0 where the operation is of another
-    kind. Counts are for the whole batch.
+    kind. Counts are for the whole batch. `of_weights`: it makes a weight of weights, whatever the input is.
+    `gradients`: of how many of its operands training asks for a gradient.
     """
 
     call: Call
@@ -103,6 +105,8 @@ class CountedOperation:
     weight_shape: Shape = ()
     output_shape: Shape = ()
     groups: int = 1
+    of_weights: bool = False
+    gradients: int = 2
 
     @property
     def output_elements(self) -> int:

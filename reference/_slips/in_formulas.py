@@ -195,9 +195,9 @@ def _off_by_some(own: Sequence[Product]) -> Iterator[tuple[str, Slip]]:
         for atom, _ in each.powers:
             if atom.kind != "key":
                 continue
-            less = by_powers.get(_once_less(each.powers, atom))
-            if less is not None and less / each.times < 0 and (less / each.times).denominator == 1:
-                found.setdefault((atom, int(-less / each.times)), set()).add(_once_less(each.powers, atom))
+            ratio = by_powers.get(_once_less(each.powers, atom), Fraction(0)) / each.times
+            if ratio < 0 and ratio.denominator == 1:
+                found.setdefault((atom, int(-ratio)), set()).add(_once_less(each.powers, atom))
     for (atom, less), powers in found.items():
         if len(powers) < len(own):
             says = f"`{atom.name}` stands in place of `{atom.name} - {less}`."

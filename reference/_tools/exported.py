@@ -95,15 +95,16 @@ def onnx_tool(net: Net) -> Iterator[Piece]:
 
 
 def _onnx_tool_elements(function: Function, name: str, out: int) -> Piece:
-    given = size(function.args[0])
+    given = size(function.args[0]) if is_shape(function.args[0]) else 0
     if name.startswith("adaptive_avg_pool"):
         one = size(_shape(function)[2:]) == 1  # else it becomes an AveragePool
         return Piece(POOLING, given + (_DIVISION * out if one else 0))
-    if name.startswith("max_pool"):
-        kernel, n = function.args[1], int(name[-2])
-        return Piece(POOLING, out * (size(kernel) if isinstance(kernel, tuple) else kernel**n))
+    if name.startswith(("max_pool", "avg_pool")):
+        kernel: Any = function.args[1]
+        sizes = kernel if isinstance(kernel, tuple) else (kernel,) * int(name[-2])
+        return Piece(POOLING, out * (size(sizes) if len(sizes) == _IMAGE else sizes[0]))
     if name == "interpolate":
-        return Piece(UPSAMPLING, out * {"nearest": 1, "bilinear": 4}[function.options["mode"]])
+        return Piece(UPSAMPLING, out * {"nearest": 0, "bilinear": 4}[function.options["mode"]])
     if name in ("add", "mul"):
         return Piece(ELEMENTWISE, out)
     if name == "layer_norm":
@@ -119,6 +120,10 @@ def _onnx_tool_product(function: Function, each: CountedOperation) -> Piece:
 
 _OF_ELEMENTS = {
     "relu": 1,
+    "relu6": 2,
+    "hardtanh": 2,
+    "leaky_relu": 2,
+    "prelu": 2,
     "hardswish": 5,
     "sigmoid": _EXPONENTIAL,
     "silu": _EXPONENTIAL + 1,
@@ -128,8 +133,12 @@ _OF_ELEMENTS = {
     "softmax": _EXPONENTIAL + _DIVISION,
     "batch_norm": 31,
 }
+_IMAGE = 2  # dimensions in which all of a window is counted, and not one row of it
 _ROW_OF_NORM = 29  # a sum, a root and a division for each row that is normalised
-_OF_ONNX_TOOL = frozenset({"mean", "layer_norm", "gelu", "tanh", "softmax", "embedding"})
+_OF_ONNX_TOOL = frozenset(
+    {"mean", "layer_norm", "gelu", "tanh", "softmax", "embedding", "relu6", "leaky_relu", "prelu"}
+)
+_OF_ONNX_TOOL |= {"cat", "pad", "__getitem", "hardtanh"}
 _METHODS = frozenset({"mean", "mul", "softmax"})
 _KNOWN = frozenset({"relu", "hardswish", "sigmoid", "silu", "interpolate", "pixel_shuffle", "group_norm", "add", "mul"})
 
@@ -156,13 +165,13 @@ def _nodes(net: Net, also: frozenset[str] = frozenset()) -> Iterator[tuple[Funct
 
 
 def _folds(net: Net, function: Function, *, apart: bool) -> bool:
-    """Whether a batch norm is folded into a convolution; `apart`: it may as well stand behind a transposed one.
+    """Whether a batch norm is folded into a convolution; `apart`: it may stand behind another layer.
 
     Raises:
         UnknownRuleError: that is not known.
     """
     before = net.functions[net.functions.index(function) - 1]
-    if apart and before.name.startswith("conv_transpose") and before.output == function.args[0]:
+    if apart and before.name.startswith(("conv_transpose", "linear")) and before.output == function.args[0]:
         return False
     convolution_before(net, function, often=apart)
     return True
@@ -188,7 +197,8 @@ def _is_unknown(function: Function, name: str, also: frozenset[str]) -> bool:
         whole = all(n and not m % n for m, n in zip(given, made, strict=False))
         return not (one or (bool(also) and whole))
     plain = _KNOWN | _NOTHING | also | {"batch_norm", "flatten"}
-    return not function.macs and name not in plain and not name.startswith("max_pool")
+    pools = ("max_pool", "avg_pool") if also else ("max_pool",)
+    return not function.macs and name not in plain and not name.startswith(pools)
 
 
 def convolution_before(net: Net, function: Function, *, often: bool = False) -> Any:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _ACTIVATIONS = frozenset({"relu", "prelu", "elu", "leaky_relu", "relu6", "silu", "gelu"})
 _NORMS = frozenset({"layer_norm", "group_norm", "instance_norm"})
 _LINEAR = "linear"
+OF_VECTORS = ("mv", "dot", "vdot", "outer", "addmv")  # kernels of products with a vector, which few tools know
 
 
 def weighs(function: Function, at: int) -> bool:
@@ -81,6 +82,32 @@ def _deepspeed(function: Function) -> Iterator[Piece]:
             yield Piece(PROJECTIONS if each.name == _LINEAR else PRODUCTS, each.macs)
     elif name != "einsum":
         yield from (Piece(product_name(function, each), each.macs) for each in function.operations)
+
+
+def deepspeed_operations(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
+    """By deepspeed 0.19's FLOPs: two for each of its MACs, and what else calflops counts."""
+    net.needs()
+    for function in _called(net, at_once=at_once):
+        name = function.name
+        first = function.args[0] if function.args and is_shape(function.args[0]) else ()
+        if name == "multi_head_attention_forward" or function.macs == 0 or name == "einsum":
+            yield from _deepspeed_others(function, name)
+        else:
+            yield from (Piece(each.what, 2 * each.count) for each in _deepspeed(function))
+            biased = name.startswith("conv")
+            yield Piece(BIASES, sum(each.bias for each in function.operations) if biased else 0)
+            yield Piece(BIASES, size(first) if name == "addmm" else 0)
+
+
+def _deepspeed_others(function: Function, name: str) -> Iterator[Piece]:
+    if name == "interpolate":
+        wanted = function.options.get("size")
+        whole = size(wanted) if isinstance(wanted, tuple) else wanted
+        yield Piece(UPSAMPLING, size(function.output) if wanted is None else int(whole or 0))
+    elif name == "multi_head_attention_forward" and not function.options.get("need_weights", True):
+        yield from (Piece(each.what, 2 * each.count) for each in _deepspeed(function))
+    else:
+        yield from _profiled(function, bmm=True)
 
 
 def flops_profiler(net: Net) -> Iterator[Piece]:
@@ -269,7 +296,7 @@ def _fvcore_products(function: Function) -> Iterator[Piece]:
             if bmm and masked:
                 raise UnknownRuleError(function.name)
             yield Piece(product_name(function, each), each.macs if bmm else 0)
-        elif each.name not in ("baddbmm", "addbmm", "mv", "dot", "addmv"):
+        elif each.name not in ("baddbmm", "addbmm", *OF_VECTORS):
             yield Piece(product_name(function, each), each.macs)
 
 
@@ -297,14 +324,15 @@ def torchprofile(net: Net) -> Iterator[Piece]:
                 channels = second if each.output_shape[1] == first else first
                 yield Piece(product_name(function, each), each.output_elements * channels * size(kernel), BY_OUTPUT)
         elif function.macs:
-            yield from (Piece(product_name(function, each), each.macs) for each in function.operations)
+            unknown = name in OF_VECTORS and name != "addmv"
+            yield from (Piece(product_name(function, each), each.macs * (not unknown)) for each in function.operations)
             if name == "multi_head_attention_forward":
                 yield _torchprofile_sizes(function)
         else:
             yield _torchprofile_elements(function)
     for call in net.calls:
         if isinstance(call.module, nn.LSTM):
-            yield Piece(name_of(call), recurrent.torchprofile(call), "without the second direction's width")
+            yield Piece(name_of(call), recurrent.torchprofile(call), "with the size of its output for its hidden size")
 
 
 def _torchprofile_elements(function: Function) -> Piece:
@@ -322,13 +350,13 @@ def _torchprofile_elements(function: Function) -> Piece:
 
 def _torchprofile_sizes(function: Function) -> Piece:
     """What is multiplied of sizes inside an attention, which its trace shows as products of tensors."""
+    more = _SIZES_PACKED if function.call.paired and not function.call.alike else 0  # its weights are cut in two
     if function.options.get("need_weights", True):
-        scaled = size(function.args[0])
-        return Piece("the scaling of queries", scaled + _SIZES_WITH_WEIGHTS)
-    return Piece("products of sizes in nn.MultiheadAttention", _SIZES)
+        return Piece("the scaling of queries", size(function.args[0]) + _SIZES + more)
+    return Piece("products of sizes in nn.MultiheadAttention", _SIZES + more)
 
 
-_SIZES, _SIZES_WITH_WEIGHTS = 4, 4
+_SIZES, _SIZES_PACKED = 4, 2
 
 
 # ---- torchlens ----------------------------------------------------------------------------------------------------
@@ -386,7 +414,8 @@ def _lens_knows(net: Net) -> None:
     for call in net.calls:
         if isinstance(call.module, nn.MultiheadAttention) and not runs_at_once(call):
             raise UnknownRuleError(call.type)
-        if isinstance(call.module, RECURRENT) and not isinstance(call.module, nn.LSTM):
+        other = isinstance(call.module, RECURRENT) and not isinstance(call.module, nn.LSTM)
+        if other or call.type.startswith("Parametrized"):
             raise UnknownRuleError(call.type)
 
 

@@ -114,7 +114,7 @@ def _thop_others(call: Call, own: str) -> Iterator[Piece]:
     elif own in ("Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"):
         yield Piece(UPSAMPLING, size(y(call)) * {**_UPSAMPLING, "nearest": 1}.get(module.mode, 0))
     elif own and isinstance(module, RECURRENT):
-        yield Piece(name_of(call), recurrent.thop(call), recurrent.BY_FORMULA)
+        yield Piece(name_of(call), recurrent.thop(call), recurrent.how_of_thop(call))
 
 
 def _softmax(shape: tuple[int, ...], dim: int | None) -> int:
@@ -166,7 +166,7 @@ def _ultralytics_others(call: Call) -> Iterator[Piece]:
     elif isinstance(module, nn.Upsample):
         yield Piece(UPSAMPLING, size(y(call)) * {**_UPSAMPLING, "trilinear": 31}.get(module.mode, 0))
     elif isinstance(module, RECURRENT):
-        yield Piece(name_of(call), recurrent.thop(call), recurrent.BY_FORMULA)
+        yield Piece(name_of(call), recurrent.ultralytics_thop(call), recurrent.BY_FORMULA)
     elif isinstance(module, nn.MultiheadAttention):
         yield from _ultralytics_attention(call)
 

@@ -9,7 +9,7 @@ from torch.nn.modules import pooling
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from .functions import layer_runs_at_once, runs_at_once
+from .functions import OF_VECTORS, layer_runs_at_once, runs_at_once
 from .hooked import BY_OUTPUT, biases, products
 from .net import (
     BIASES,
@@ -30,6 +30,8 @@ from .net import (
     x,
     y,
 )
+from .recurrent import biases as biases_of_steps
+from .recurrent import is_one_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,11 +58,11 @@ def in_one_kernel(function: Function, operation: CountedOperation) -> bool:
 
 def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOperation]]:
     """The products that kernels with a formula do. `at_once`: no gradient is asked for."""
-    net.needs(nn.LSTM)
+    net.needs(nn.RNNBase)
     whole = tuple(f"{call.name}." for call in net.calls if at_once and layer_runs_at_once(call))
     for function in net.functions:
         own = function.call
-        if isinstance(own.module, RECURRENT) or own.name.startswith(whole):
+        if is_one_kernel(own) or own.name.startswith(whole):
             continue
         if at_once and isinstance(own.module, nn.MultiheadAttention) and runs_at_once(own):
             continue
@@ -69,15 +71,19 @@ def _counted(net: Net, *, at_once: bool) -> Iterator[tuple[Function, CountedOper
                 yield function, operation
 
 
-_WITHOUT_A_FORMULA = ("mv", "dot", "vdot", "outer", "addmv", "addbmm")
+_WITHOUT_A_FORMULA = (*OF_VECTORS, "addbmm")
 
 
 def _of_flop_counter(net: Net, *, at_once: bool) -> Iterator[Piece]:
     """torch.utils.flop_counter has no formula for a product with a vector on the right."""
     for function, operation in _counted(net, at_once=at_once):
-        vector = function.name.strip("_") in ("matmul", "imatmul") and len(function.args[1]) == 1
-        known = operation.name not in _WITHOUT_A_FORMULA and not vector
-        yield Piece(product_name(function, operation), 2 * operation.macs if known else 0)
+        yield Piece(product_name(function, operation), 2 * operation.macs if _has_formula(function, operation) else 0)
+
+
+def _has_formula(function: Function, operation: CountedOperation) -> bool:
+    """Whether torch's counters have a formula for a product, and not for one with a vector on the right."""
+    vector = function.name.strip("_") in ("matmul", "imatmul") and len(function.args[1]) == 1
+    return operation.name not in _WITHOUT_A_FORMULA and not vector
 
 
 def flop_counter(net: Net) -> Iterator[Piece]:
@@ -90,14 +96,36 @@ def flop_counter_with_gradients(net: Net) -> Iterator[Piece]:
     yield from _of_flop_counter(net, at_once=False)
 
 
+def flop_counter_with_backward(net: Net) -> Iterator[Piece]:
+    """torch.utils.flop_counter on a CPU around a step of training: each gradient of a product is a product, too.
+
+    Raises:
+        UnknownRuleError: a part is frozen or recurrent, so that more gradients are left out.
+    """
+    if not all(each.requires_grad for each in net.root.parameters()):
+        raise UnknownRuleError("frozen")  # noqa: EM101
+    for function, operation in _counted(net, at_once=False):
+        if isinstance(function.call.module, RECURRENT) or not _has_formula(function, operation):
+            raise UnknownRuleError(function.name)
+        macs = 2 * operation.macs * (1 + operation.gradients)
+        yield Piece(product_name(function, operation), macs, "with the gradients of the backward pass")
+
+
 def ptflops_aten(net: Net, *, at_once: bool = False) -> Iterator[Piece]:
     """By ptflops 0.7 with backend='aten': the products of kernels that it knows, and biases that are added in them."""
     if at_once and any(layer_runs_at_once(call) for call in net.calls):
         raise UnknownRuleError("TransformerEncoderLayer")  # noqa: EM101
     for function, operation in _counted(net, at_once=at_once):
-        if operation.name in ("mv", "dot", "baddbmm", "addbmm"):
+        if operation.name in ("baddbmm", "addbmm"):
             raise UnknownRuleError(operation.name)
+        if operation.name in OF_VECTORS:
+            yield Piece(product_name(function, operation), 0)
+            continue
         yield Piece(product_name(function, operation), operation.macs)
+        if isinstance(function.call.module, RECURRENT):
+            first = operation is function.operations[0]
+            yield Piece(BIASES, biases_of_steps(function.call, contiguous=function.contiguous) if first else 0)
+            continue
         # The bias of what does not lie in one piece is added afterwards, by a kernel that it does not know.
         apart = operation.name == "linear" and not function.contiguous and operation is not function.operations[-1]
         apart = apart or (function.name == "linear" and not function.contiguous)
@@ -115,7 +143,7 @@ def profiler(net: Net) -> Iterator[Piece]:
             raise UnknownRuleError(name)
         if function.operations:
             for each in function.operations:
-                known = not (each.name.startswith("conv") and each.name != "conv2d")
+                known = _has_formula(function, each) and not (each.name.startswith("conv") and each.name != "conv2d")
                 attention = isinstance(function.call.module, nn.MultiheadAttention)
                 alone = (attention and runs_at_once(function.call)) or not in_one_kernel(function, each)
                 yield Piece(product_name(function, each), 2 * each.macs if known and alone else 0)
@@ -129,29 +157,21 @@ def profiler(net: Net) -> Iterator[Piece]:
 
 
 def _profiled_recurrent(call: Call) -> Iterator[Piece]:
-    if isinstance(call.module, nn.GRU):
-        yield from _profiled_gru(call, call.module)
-    else:
-        yield _profiled_lstm(call)
-
-
-def _profiled_gru(call: Call, module: Any) -> Iterator[Piece]:
-    """A GRU runs step by step: its products have a formula, and of its sums the one that is not in place."""
-    if len(x(call)) != _QKV:  # a sequence without a batch
+    """What has a formula of what a recurrent layer does step by step; of one kernel the sums of biases alone."""
+    module: Any = call.module
+    if not isinstance(module, nn.RNNBase) or len(x(call)) != _QKV:  # a cell; a sequence without a batch
         raise UnknownRuleError(call.type)
+    cells = module.num_layers * (2 if module.bidirectional else 1)
     rows = size(x(call)[:2])
-    ways = 2 if module.bidirectional else 1
+    if is_one_kernel(call):
+        yield Piece("the sums of an LSTM's biases", 4 * module.hidden_size * cells if module.bias else 0)
+        return
     weights = sum(each.numel() for name, each in module.named_parameters() if name.startswith("weight"))
     yield Piece(name_of(call), 2 * rows * weights)
-    yield Piece("sums in a GRU's cells", rows * module.hidden_size * module.num_layers * ways)
-
-
-def _profiled_lstm(call: Call) -> Piece:
-    module: Any = call.module
-    if not isinstance(module, nn.LSTM) or not module.bias:
-        raise UnknownRuleError(call.type)
-    ways = 2 if module.bidirectional else 1
-    return Piece("the sums of an LSTM's biases", 4 * module.hidden_size * module.num_layers * ways)
+    if isinstance(module, nn.GRU):  # of its sums the one that is not in place
+        yield Piece("sums in a GRU's cells", rows * module.hidden_size * cells)
+    elif isinstance(module, nn.LSTM):
+        yield Piece("products of elements in an LSTM's cells", 3 * rows * module.hidden_size * cells)
 
 
 # ---- graphs of torch.fx -------------------------------------------------------------------------------------------
@@ -191,7 +211,7 @@ _LESS = "with one addition less for each output"
 def _torch_flops_module(call: Call) -> Iterator[Piece]:
     module: Any = call.module
     out = size(y(call))
-    if isinstance(module, _ConvTransposeNd):
+    if isinstance(module, _ConvTransposeNd) or call.type.startswith("Parametrized"):
         yield Piece(name_of(call), 0)
     elif isinstance(module, _ConvNd | nn.Linear):
         yield Piece(name_of(call), 2 * products(call) - out, _LESS)

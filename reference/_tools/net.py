@@ -207,15 +207,18 @@ def product_name(function: Function, operation: CountedOperation) -> str:
     return f"torch.{function.name}" if function.name == "einsum" else function.name
 
 
-def right(net: Net, *, layers: Sequence[str] | None, bias: bool, each: int) -> list[Piece]:
-    """What is right, by the same names, a MAC so many times; of the modules of these classes alone, where there are."""
+def right(net: Net, *, layers: Sequence[str] | None, bias: bool, each: int, of_weights: bool = True) -> list[Piece]:
+    """What is right, by the same names, a MAC so many times; of the modules of these classes alone, where there are.
+
+    `of_weights`: with the products that make weights of weights.
+    """
     found = []
     for function in net.functions:
         for operation in function.operations:
             types = {one.__name__ for one in type(operation.call.module).__mro__}
             if layers is not None and not types & set(layers):
                 continue
-            if operation.macs:
+            if operation.macs and (of_weights or not operation.of_weights):
                 found.append(Piece(product_name(function, operation), each * operation.macs))
             if operation.bias and bias:
                 found.append(Piece(BIASES, each * operation.bias))

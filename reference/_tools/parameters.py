@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from .exported import convolution_before
 from .hooked import CONV, NORMS, TRANSPOSED
@@ -31,6 +32,7 @@ _THOP = {
     "GRUCell",
     "LSTMCell",
 }
+_NORMS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 _CONTAINERS = (nn.Sequential, nn.ModuleList)
 _ROWS = 2  # dimensions of what a linear layer works on without a transposed weight: rows of a batch
 
@@ -151,8 +153,10 @@ def of_modules(net: Net) -> Iterator[Held]:
     return _held(net.root, known, _TIED)
 
 
-def exported(net: Net) -> Iterator[Held]:
+def exported(net: Net, *, fresh: bool = False) -> Iterator[Held]:
     """onnx-opcounter and onnx_tool: what lies in the file, where tensors with equal values are one.
+
+    `fresh`: a network as it is made, where all norms of one width are equal.
 
     A large network is taken as trained: no two of its tensors are equal, but shared ones lie there twice.
 
@@ -163,7 +167,7 @@ def exported(net: Net) -> Iterator[Held]:
         UnknownRuleError: the exporter may fold or merge something in another way.
     """
     norms: dict[int, Any] = {id(each): each for each in net.root.modules() if isinstance(each, _BatchNorm)}
-    unknown = (nn.modules.batchnorm._NormBase, nn.MultiheadAttention)  # noqa: SLF001 - the base of those that are folded
+    unknown = (_NormBase, nn.MultiheadAttention)
     others = [each for each in net.root.modules() if id(each) not in norms]
     if any(isinstance(each, unknown) or [*each.buffers(recurse=False)] for each in others):
         raise UnknownRuleError("buffers")  # noqa: EM101
@@ -177,18 +181,36 @@ def exported(net: Net) -> Iterator[Held]:
             norm = norms[id(function.call.module)]
             gone |= {id(norm.weight)} if before.bias is None else {id(norm.weight), id(norm.bias)}
     turned = {id(call.module) for call in net.calls if isinstance(call.module, nn.Linear) and len(x(call)) > _ROWS}
-    values = net.values()
+    values = _constants(net) if fresh else net.values()
     known: set[int] = set()
     kept: list[torch.Tensor] = []
     for path, module in net.root.named_modules():
         for name, parameter in module.named_parameters(path, recurse=False):
-            value = values.get(name, parameter).detach()
-            laid = value.T if id(module) in turned and parameter is module.weight else value
-            if id(parameter) in gone or (values and any(torch.equal(laid, each) for each in kept)):
+            value = values.get(name)
+            laid = value.T if value is not None and id(module) in turned and parameter is module.weight else value
+            if id(parameter) in gone or (laid is not None and any(torch.equal(laid, each) for each in kept)):
                 continue
             yield parameter, _TIED if id(parameter) in known else ""
             known.add(id(parameter))
-            kept.append(laid)
+            kept += [laid] if laid is not None else []
+
+
+def _constants(net: Net) -> dict[str, torch.Tensor]:
+    """The parameters that torch's layers begin with, where these are no random numbers.
+
+    Raises:
+        UnknownRuleError: a module of another class has parameters of its own, which may be anything.
+    """
+    found = {}
+    for path, module in net.root.named_modules():
+        start = {"weight": 0.25} if isinstance(module, nn.PReLU) else {"weight": 1.0, "bias": 0.0}
+        constant = isinstance(module, (nn.PReLU, *_NORMS))
+        for name, parameter in module.named_parameters(path, recurse=False):
+            if not type(module).__module__.startswith("torch.nn.modules"):
+                raise UnknownRuleError(type(module).__name__)
+            if constant:
+                found[name] = torch.full(parameter.shape, start[name.rpartition(".")[2]])
+    return found
 
 
 TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (
@@ -202,5 +224,7 @@ TOOLS: tuple[tuple[str, Callable[[Net], Iterator[Held]]], ...] = (
     ("pytorch-model-summary", of_leaves),
     ("torchinfo", of_modules),
     ("onnx-opcounter", exported),
+    ("onnx-opcounter", partial(exported, fresh=True)),
     ("onnx_tool", exported),
+    ("onnx_tool", partial(exported, fresh=True)),
 )

@@ -9,6 +9,8 @@ from torch import nn
 from .net import UnknownRuleError, x
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .._counting.trace import Call
 
 _UNBATCHED = 2  # dimensions of a sequence without a batch
@@ -16,16 +18,41 @@ BY_FORMULA = "by a formula of its own, with gates, biases and sums"
 
 
 def thop(call: Call) -> int:
-    """By thop's formula, and that of ultralytics-thop, which are alike where nothing is projected."""
+    """By thop's formula, in which nothing is projected."""
     module: Any = call.module
-    if getattr(module, "proj_size", 0) or (len(x(call)) == _UNBATCHED and isinstance(module, nn.RNNBase)):
-        raise UnknownRuleError(call.type)
+    _with_a_batch(call)
     if isinstance(module, nn.RNNCellBase):
         return _thop_cell(module, module.input_size) * _rows(call)
+    return _cells(call, lambda width: _thop_cell(module, width), module.hidden_size)
+
+
+def how_of_thop(call: Call) -> str:
+    """How thop's formula counts, in words."""
+    return f"{BY_FORMULA}, but no projection" if getattr(call.module, "proj_size", 0) else BY_FORMULA
+
+
+def ultralytics_thop(call: Call) -> int:
+    """By ultralytics-thop's formula: thop's, where nothing is projected."""
+    module: Any = call.module
+    less = getattr(module, "proj_size", 0)
+    if not less:
+        return thop(call)
+    _with_a_batch(call)
+    more = 4 * module.hidden_size * (less - module.hidden_size) + module.hidden_size * less
+    return _cells(call, lambda width: _thop_cell(module, width) + more, less)
+
+
+def _cells(call: Call, cell: Callable[[int], int], handed_on: int) -> int:
+    """What all cells count, by how wide their inputs are; a layer hands on so much in each direction."""
+    module: Any = call.module
     ways = 2 if module.bidirectional else 1
-    cells: int = _thop_cell(module, module.input_size) * ways
-    cells += (module.num_layers - 1) * _thop_cell(module, module.hidden_size * ways) * ways
-    return cells * x(call)[0] * x(call)[1]
+    each = cell(module.input_size) + (module.num_layers - 1) * cell(handed_on * ways)
+    return int(ways * each * x(call)[0] * x(call)[1])
+
+
+def _with_a_batch(call: Call) -> None:
+    if len(x(call)) == _UNBATCHED and isinstance(call.module, nn.RNNBase):
+        raise UnknownRuleError(call.type)
 
 
 def _thop_cell(module: Any, inputs: int) -> int:
@@ -65,14 +92,33 @@ def _ptflops_sums(module: Any) -> int:
 
 
 def torchprofile(call: Call) -> int:
-    """By torchprofile's rule for LSTMs, which has none for others."""
+    """By torchprofile's rule for LSTMs, which has none for others: it takes the width of the output for that inside."""
     module: Any = call.module
-    if not isinstance(module, nn.LSTM) or module.proj_size or len(x(call)) == _UNBATCHED:
+    if not isinstance(module, nn.LSTM) or len(x(call)) == _UNBATCHED:
         raise UnknownRuleError(call.type)
-    ways = 2 if module.bidirectional else 1
-    widths = [module.input_size, *[module.hidden_size * ways] * (module.num_layers - 1)]
-    cells = sum(4 * module.hidden_size * (width + module.hidden_size) for width in widths)
-    return int(x(call)[0] * x(call)[1] * ways * cells)
+    width = module.proj_size or module.hidden_size
+    return _cells(call, lambda inputs: 4 * width * (inputs + width), width)
+
+
+def is_one_kernel(call: Call) -> bool:
+    """Whether a recurrent layer is one kernel on a CPU, of which counters of kernels know nothing."""
+    module: Any = call.module
+    return isinstance(module, nn.LSTM) and not module.proj_size
+
+
+def biases(call: Call, *, contiguous: bool) -> int:
+    """The elements to which biases are added step by step, in the kernels of products.
+
+    Those of an input that does not lie in one piece are added by a kernel of their own.
+    """
+    module: Any = call.module
+    shape = x(call)
+    if len(shape) == _UNBATCHED or not contiguous:
+        raise UnknownRuleError(call.type)
+    held = {name: each.numel() for name, each in module.named_parameters() if name.startswith("bias")}
+    turned = module.batch_first and min(shape[:2]) > 1
+    own = sum(count for name, count in held.items() if not (turned and name.startswith("bias_ih_l0")))
+    return int(shape[0] * shape[1] * own)
 
 
 def onnx_tool(call: Call) -> int:

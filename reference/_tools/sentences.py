@@ -48,7 +48,7 @@ class Difference:
             parts = _listed(f"{each.what} (0 for {each.right:,})" if amounts else each.what for each in self.missing)
             said.append(f"{_verb('leave', many)} out {parts}")
         if some := [each for each in self.other if each.how == SOME]:
-            parts = _listed(each.what + self._in_brackets("", each, amounts=amounts) for each in some)
+            parts = _listed(_the(each.what) + self._in_brackets("", each, amounts=amounts) for each in some)
             said.append(f"{_verb('leave', many)} out some of {parts}")
         ways = dict.fromkeys(each.how or "otherwise" for each in self.other if each.how != SOME)
         for way in list(ways)[:_MOST]:
@@ -123,6 +123,14 @@ def difference(counted: Sequence[Piece], right: Sequence[Piece], *, scale: Fract
     )
 
 
+def nearest(counted: Sequence[Piece], rights: Sequence[Sequence[Piece]], *, scale: Fraction) -> Difference:
+    """In what a tool's parts differ from the one of several that are right to which they come nearest."""
+    return max(
+        (difference(counted, right, scale=scale) for right in rights),
+        key=lambda each: (each.share, -len((*each.missing, *each.other, *each.added))),
+    )
+
+
 def _not_made_up_for(parts: Sequence[Part]) -> list[Part]:
     """The parts without those that make up for each other: one addition less, and a bias more."""
     besides = [each for each in parts if each.counted]
@@ -132,6 +140,11 @@ def _not_made_up_for(parts: Sequence[Part]) -> list[Part]:
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _the(what: str) -> str:
+    """Parts of which some are meant: "the convolutions"; what has an article, or is a name, stays as it is."""
+    return f"the {what}" if what.partition(" ")[0].endswith("s") and what[0].islower() else what
 
 
 def _listed(parts: Iterable[str]) -> str:

@@ -70,6 +70,8 @@ TOOLS = (
     Tool(name="calflops", unit=FLOPS, rule=partial(functions.calflops_operations, at_once=True)),
     Tool(name=DEEPSPEED, unit=MACS, rule=functions.deepspeed),
     Tool(name=DEEPSPEED, unit=MACS, rule=partial(functions.deepspeed, at_once=True)),
+    Tool(name=DEEPSPEED, unit=FLOPS, rule=functions.deepspeed_operations),
+    Tool(name=DEEPSPEED, unit=FLOPS, rule=partial(functions.deepspeed_operations, at_once=True)),
     Tool(name="flops-profiler", unit=MACS, rule=functions.flops_profiler),
     Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
     Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
@@ -87,6 +89,7 @@ TOOLS = (
     Tool(name="torch.profiler with with_flops=True", unit=FLOPS, rule=kernels.profiler),
     Tool(name="torch.utils.flop_counter", unit=FLOPS, rule=kernels.flop_counter),
     Tool(name="torch.utils.flop_counter", unit=FLOPS, rule=kernels.flop_counter_with_gradients),
+    Tool(name="torch.utils.flop_counter with the backward pass", unit=FLOPS, rule=kernels.flop_counter_with_backward),
     Tool(name="a hook on each convolution and linear layer", unit=MACS, rule=hooked.on_layers),
 )
 

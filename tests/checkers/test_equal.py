@@ -110,6 +110,15 @@ def test_too_few_digits_agree_but_get_half():
     assert equal(printed("1.50", unit=GIGA), MACS, digits=3).credit == 1
 
 
+def test_few_digits_wait_only_where_further_ones_could_be_right():
+    wanted = exact(12_000_000)
+    assert "digits" not in equal(printed("0.21", unit=1_000_000), wanted, digits=4).facts
+    assert equal(printed("0.21", unit=1_000_000), wanted, digits=4).reason.endswith("by a factor of more than 10")
+    assert "digits" not in equal(printed("20", unit=1_000_000), wanted, digits=4).facts
+    assert "digits" in equal(printed("15", unit=1_000_000), wanted, digits=4).facts  # of the same power of two
+    assert "digits" in equal(printed("16.8", unit=1_000_000), wanted, digits=4).facts  # may be below 2 ** 24 or above
+
+
 def test_few_digits_that_are_all_there_is_are_enough():
     assert equal(printed("1.5"), exact("1.5"), digits=4).outcome is Outcome.CORRECT
     assert equal(exact(57), exact(57), digits=4).outcome is Outcome.CORRECT

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from labgrade.answers.near_miss import _alike
+from labgrade.answers.near_miss import _names_alike
 from labgrade.core.task import QuantityCall
 from labgrade.diagnosis.bases import Base
 from labgrade.diagnosis.behaviour import Behaviour, Hypothesis
@@ -103,7 +103,7 @@ def test_tensors_under_each_others_names_are_said_to_be():
     ],
 )
 def test_a_function_of_other_words_is_not_offered_for_renaming(one, other, alike):
-    assert _alike(one, other) is alike
+    assert _names_alike(one, other) is alike
 
 
 SOURCE = """

@@ -68,6 +68,36 @@ def test_what_works_in_place_is_counted_by_modules_and_by_calls():
     assert calls.in_place_calls_once(TWICE) == 2
 
 
+def test_what_hands_its_input_on_is_not_in_place():
+    def build():
+        writes, shaped = nn.ReLU(inplace=True), nn.Unflatten(1, (2, 2))
+        return nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Identity(), writes, shaped, nn.Flatten()).eval()
+
+    subject = Given(build, (3, 4))
+    assert (calls.in_place_calls(subject), calls.in_place_calls_by_memory(subject)) == (1, 5)
+    network, found = build(), []
+    for layer in network:
+        layer.register_forward_hook(lambda _, given, made: found.append(given[0].data_ptr() == made.data_ptr()))
+    with torch.no_grad():
+        network(torch.ones(3, 4))
+    assert sum(found) == 5
+
+
+class Beside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.own, self.less = nn.Conv2d(3, 4, 3, 2), nn.Conv2d(3, 4, 1, 2)
+
+    def forward(self, x):
+        return self.own(x)[:, :, :1, :1] + self.less(x)
+
+
+def test_a_layer_beside_a_block_gets_what_the_row_before_put_out():
+    subject = Given(Beside, (2, 3, 8, 8))
+    own, slip = ([row["input"] for row in of(subject)] for of in (calls.leaf_calls, calls.leaf_calls_chained))
+    assert (own, slip) == ([[2, 3, 8, 8]] * 2, [[2, 3, 8, 8], [2, 4, 3, 3]])
+
+
 @pytest.mark.parametrize("call", [1, 152, 157])
 def test_a_layer_by_itself_is_that_of_the_network(call):
     """The course's network of one layer against the witness, which goes by the calls of a pass."""

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from labgrade.spec import course
 from labgrade.subjects.models import Subject
+from tests.reference.subjects import Given
 
 FOUND = course.find(ROOT)
 CONFIGS = [
@@ -201,3 +202,9 @@ def test_a_batch_of_one_queries_alone_and_bits_are_not_what_a_hint_speaks_of(nam
     own = dict(task(name, "llm-accounting").subject.options)
     right, known = (FOUND.quantities.get(each).load() for each in (quantity, slip))
     assert right({**own, **mistake}) != known(own)
+
+
+def test_the_mean_of_the_layers_intensities_is_a_slip_of_that_of_the_network():
+    subject = Given(lambda: nn.Sequential(nn.Linear(8, 4, bias=False), nn.Linear(4, 2, bias=False)), (3, 8))
+    first, second = 2 * 3 * 32 / (4 * (24 + 32 + 12)), 2 * 3 * 8 / (4 * (12 + 8 + 6))
+    assert quantity("arithmetic_intensity_averaged")(subject) == pytest.approx((first + second) / 2)

@@ -29,6 +29,7 @@ from reference.onnx_nodes import (
     onnx_operator_total,
     onnx_operator_types,
 )
+from reference.onnx_slips import onnx_node_inputs_of_two
 from tests.reference.onnx_witness import execute
 from tests.reference.subjects import torchvision
 
@@ -249,6 +250,8 @@ def test_what_a_convolution_reads_is_named_with_shape_and_elements(file_of):
     path = file_of("micro/lenet.onnx", (1, 1, 28, 28))
     rows = onnx_node_inputs(path, operators=["Conv"], input_shape=[1, 1, 28, 28])
     assert [row["tensor"] for row in rows][:4] == ["image", "conv1.w", "conv1.b", "pool1"]
+    two = {row["tensor"] for row in onnx_node_inputs_of_two(path, operators=["Conv"], input_shape=[1, 1, 28, 28])}
+    assert {row["tensor"] for row in rows} - two == {f"conv{at}.b" for at in range(1, 5)}
     assert rows[9] == {"tensor": "relu3", "shape": [1, 32, 1, 1], "elements": 32, "bytes": 128}
     (row,) = onnx_node_tensors(path, operators=["Gemm"])
     assert (row["inputs"], row["outputs"]) == ("flat, logits.w, logits.b", "logits")

@@ -97,6 +97,26 @@ def test_several_branches():
     assert tutorial.branch_macs(both) == macs(SMALL)
 
 
+def test_the_first_input_may_stand_for_all():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Conv2d(3, 4, 1), nn.Conv2d(3, 5, 1)
+
+        def forward(self, x, y):
+            return self.one(x).sum() + self.two(y).sum()
+
+    class Sized(Given):
+        def on_meta(self):
+            module, x = super().on_meta()
+            return module, (x, x.new_empty(2, 3, 6, 4))
+
+    subject = Sized(Two, (2, 3, 8, 8))
+    assert macs(subject) == 2 * 3 * (4 * 64 + 5 * 24)
+    assert tutorial.macs_with_the_first_input_for_all(subject) == 2 * 3 * (4 + 5) * 64
+    assert tutorial.macs_with_the_first_input_for_all(SMALL) is None
+
+
 @pytest.mark.slow
 def test_a_network_of_a_course_may_be_the_first_to_ask_for_torchvision():
     """In a process where nothing imported it yet: labgrade's own zoo comes with stand-ins for what it lacks."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils import parametrizations
 
 _WIDTHS = (4, 6, 8, 12)
 
@@ -99,6 +100,7 @@ def _image_step(draw: random.Random, width: int) -> Any:
         (
             lambda: nn.Conv2d(width, width, 3, padding=2, dilation=2, groups=draw.choice((1, 2, width))),
             lambda: nn.Conv2d(width, width, 1, bias=False),
+            lambda: parametrizations.spectral_norm(nn.Conv2d(width, width, 1)),
             lambda: nn.ConvTranspose2d(width, width, draw.choice((2, 3, 4)), stride=2, padding=draw.choice((0, 1))),
             lambda: nn.BatchNorm2d(width, affine=draw.random() < 0.8),
             lambda: nn.GroupNorm(2, width),
@@ -152,6 +154,14 @@ def _sequence_step(draw: random.Random, width: int) -> Any:
             lambda: _attention(draw, width),
             lambda: _attention(draw, width),
             lambda: own(width, width // 2 if both else width, num_layers=layers, bidirectional=both, batch_first=True),
+            lambda: nn.LSTM(
+                width,
+                width + 3,
+                num_layers=layers,
+                bidirectional=both,
+                proj_size=width // 2 if both else width,
+                batch_first=True,
+            ),
             lambda: ("weight", square, lambda x, w: functional.linear(x, w)),
             lambda: ("weight", square, lambda x, w: x @ w),
             lambda: ("weight", square, lambda x, w: torch.matmul(x, w)),

@@ -49,6 +49,8 @@ VERSIONS = {
     "flopsmeter": ("flopsmeter", "0.1.0"),
     "pthflops": ("pthflops", "0.4.2"),
     "torch_flops": ("torch-flops", "0.4.1"),
+    "deepspeed": ("deepspeed", "0.19"),
+    "onnx_tool": ("onnx_tool", "1.0.1"),
     "torch": ("torch", "2."),
 }
 
@@ -274,6 +276,40 @@ def _flop_counter_with_gradients(network: Any, x: torch.Tensor) -> Printed:
     return {FLOPS: counter.get_total_flops()}
 
 
+def _flop_counter_with_backward(network: Any, x: torch.Tensor) -> Printed:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        network(x).sum().backward()
+    return {FLOPS: counter.get_total_flops()}
+
+
+def _deepspeed(network: Any, x: torch.Tensor) -> Printed:
+    from deepspeed.profiling.flops_profiler import FlopsProfiler
+
+    profiler = FlopsProfiler(network)
+    profiler.start_profile()
+    try:
+        with torch.no_grad():
+            network(x)
+        return {FLOPS: profiler.get_total_flops(), MACS: profiler.get_total_macs()}
+    finally:
+        profiler.end_profile()
+
+
+def _onnx_tool(network: Any, x: torch.Tensor) -> Printed:
+    import tempfile
+
+    import onnx_tool
+
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        torch.onnx.export(network, (x,), file.name, opset_version=17, dynamo=False)
+        graph = onnx_tool.Model(file.name).graph
+    graph.shape_infer()
+    graph.profile()
+    return {MACS: sum(each.macs[0] for each in graph.nodemap.values())}
+
+
 def _profiler(network: Any, x: torch.Tensor) -> Printed:
     from torch.profiler import ProfilerActivity, profile
 
@@ -310,4 +346,7 @@ TOOLS: dict[str, tuple[str, Callable[[Any, torch.Tensor], Printed]]] = {
     "torch.profiler with with_flops=True": ("torch", _profiler),
     "torch.utils.flop_counter": ("torch", _flop_counter),
     "torch.utils.flop_counter with gradients": ("torch", _flop_counter_with_gradients),
+    "torch.utils.flop_counter with the backward pass": ("torch", _flop_counter_with_backward),
+    "deepspeed's flops profiler": ("deepspeed", _deepspeed),
+    "onnx_tool": ("onnx_tool", _onnx_tool),
 }

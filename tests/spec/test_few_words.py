@@ -126,12 +126,31 @@ def test_known_are_the_slips_of_the_expected_quantity_with_its_conventions(tmp_p
     assert replace(check.also_right[0].source, mark=None) == right
 
 
+def test_a_convention_that_is_right_in_any_task_stands_beside_each_that_is_right_here(tmp_path):
+    check = read(tmp_path).checks[0]
+    asked = [each.source.parameters for each in check.also_right if isinstance(each.source, QuantityCall)]
+    own, bias = {"layers": ["Conv2d"]}, {"layers": ["Conv2d"], "bias": True}
+    assert asked == [bias, own | {"of_weights": False}, bias | {"of_weights": False}]
+    assert [each.implied for each in check.also_right] == [False, False, True, True]
+    assert check.also_right[-1].says.startswith("with biases, and without the products")
+
+
+def test_a_convention_that_the_task_sets_is_not_changed(tmp_path):
+    spec = TASK.replace("with: {layers: [Conv2d]}, published: 5", "with: {of_weights: true}, published: 5")
+    assert not any(each.implied for each in read(tmp_path, spec).checks[0].also_right)
+
+
+def test_a_convention_that_is_no_json_is_a_finding():
+    with pytest.raises(ValueError, match=r"'Also right: \{bias\}' is no object of JSON"):
+        slips.right_notes("What.\n\nAlso right: {bias} with biases")
+
+
 def test_what_is_asked_again_inherits_no_value_that_is_written_down(tmp_path):
     task = read(tmp_path)
     total, others, free = task.checks[:3]
     assert (others.answer, others.checker, others.needs) == (total.answer, total.checker, ("total",))
     assert (others.expected.parameters, others.expected.published) == ({"layers": ["Conv2d"]}, None)
-    assert [each.says for each in others.also_right] == ["with biases"]
+    assert [each.says for each in others.also_right if not each.implied] == ["with biases"]
     assert [each.source for each in others.misconceptions] == [each.source for each in total.misconceptions]
     assert free.needs == ()
     assert [each.source.quantity for each in free.misconceptions] == ["flops"]
@@ -141,7 +160,7 @@ def test_a_new_expected_value_inherits_no_other_value(tmp_path):
     text = TASK.replace("{id: free, points: 0,", "{id: free, expected: {quantity: flops}, points: 0,")
     text = text.replace("misconceptions: [flops], ", "")
     free = read(tmp_path, text).checks[2]
-    assert (free.also_right, free.misconceptions) == ((), ())
+    assert ([each for each in free.also_right if not each.implied], free.misconceptions) == ([], ())
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> by
         for own, (more, paths) in zip(built, job["subjects"], strict=True)
     ]
     if job["several"]:
-        return call.each(job, folder, contents)
-    return call.using(job, tuple(job["given"]), folder, contents[0])
+        return call.use_each(job, folder, contents)
+    return call.load_and_use(job, tuple(job["given"]), folder, contents[0])
 
 
 def _content(
@@ -77,7 +77,7 @@ def _in_one_file(target: Path) -> None:
 
 
 def _save(network: object, given: object, target: Path, folder: Path) -> None:
-    """A network as TorchScript: traced on its input, compiled where it has none."""
+    """Write a network as TorchScript: traced on its input, compiled where it has none."""
     import torch
 
     if not isinstance(network, torch.nn.Module):
@@ -107,7 +107,7 @@ _DEEPEST = 3  # containers in containers
 
 
 def _unregistered(network: torch.nn.Module) -> tuple[str, str] | None:
-    """An attribute that holds layers with weights which the network does not know as its own, and what it is."""
+    """Return an attribute with layers that the network does not register, and its type; None if there is none."""
     known = {id(each) for each in network.modules()}
     for module in network.modules():
         for name, value in vars(module).items():
@@ -157,7 +157,7 @@ def _is_of_tensors(made: object) -> bool:
 
 
 def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule:
-    """A network traced or compiled; in float32, as its input is, where it can't be run in its own numbers."""
+    """Trace a network, or compile it without an input; in float32 where it can't be run in its own dtype."""
     import torch
 
     def made() -> torch.jit.ScriptModule:
@@ -177,11 +177,11 @@ def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule
 
 
 def verify(job: Mapping[str, Any], folder: Path) -> bytes:
-    """Call a function for each of several files beside an original. The value: what it said of each, by name.
+    """Call a function for each of several files beside an original, and pack its verdict on each by name.
 
     `original` and `files` lie in the folder of files.
     """
-    return call.using(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
+    return call.load_and_use(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
 
 
 def _verdicts(job: Mapping[str, Any], files: Path, function: Callable[..., object]) -> dict[str, str]:

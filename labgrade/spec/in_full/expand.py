@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry
 
 _INHERITED = ("answer", "checker", "measured", "expected", *OTHER_VALUES)
+_RIGHT, _ = OTHER_VALUES
 _BY_SHARE = "by share"  # beside an entry of a list, until its place is known
 _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of another task inherits this task's
 
@@ -33,13 +34,14 @@ class Expanded(Loaded):
     """A spec said in full. `moved`: where a part stands in the file that stands elsewhere here.
 
     `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing; `shared`: of
-    those whose credit falls with how much of the work is right. `cut_call`:
-    a comma cut a call up, so that what is behind it looks like a word of the language.
+    those whose credit falls with how much of the work is right. `implied`: by check, other conventions that are right.
+    `cut_call`: a comma cut a call up, so that what is behind it looks like a word of the language.
     """
 
     moved: dict[Path, Path] = field(default_factory=dict)
     slips: frozenset[Path] = frozenset()
     shared: frozenset[Path] = frozenset()
+    implied: dict[Path, list[dict[str, Any]]] = field(default_factory=dict)
     cut_call: bool = False
     findings: tuple[SpecFinding, ...] = ()
 
@@ -87,6 +89,7 @@ class _Expander:
         self._moved: dict[Path, Path] = {}
         self._slips: set[Path] = set()
         self._shared: set[Path] = set()
+        self._implied: dict[Path, list[dict[str, Any]]] = {}
         self._found: list[SpecFinding] = []
         self._cut_call = False
         self._answers: dict[str, Any] = {}
@@ -109,6 +112,7 @@ class _Expander:
             moved=self._moved,
             slips=frozenset(self._slips),
             shared=frozenset(self._shared),
+            implied=self._implied,
             cut_call=self._cut_call,
             findings=tuple(self._found),
         )
@@ -202,6 +206,7 @@ class _Expander:
         for word in OTHER_VALUES:
             if word in made:
                 made[word] = self._alternatives(made, word, words[word][1], (*at, word))
+        self._implied[at] = self._right_anyway(made)
         if isinstance(made.get("beside"), list):
             made["beside"] = [self._beside(row, (*words["beside"][1], n)) for n, row in enumerate(made["beside"])]
         self._checks.append(made)
@@ -231,6 +236,20 @@ class _Expander:
                     if isinstance(entry, dict) and entry.pop(_BY_SHARE, False):
                         self._shared.add((*there, len(made)))
                     made.append(entry)
+        return made
+
+    def _right_anyway(self, check: dict[str, Any]) -> list[dict[str, Any]]:
+        """The conventions that are right in any task, of the expected quantity and of each that is right here."""
+        made: list[dict[str, Any]] = []
+        for entry in ({"value": check.get("expected")}, *map(mapping, listed(check.get(_RIGHT)))):
+            of = mapping(entry.get("value"))
+            known = self._quantities.get(str(of.get("quantity")))
+            given = mapping(of.get("with"))
+            for changed, says in known.right if known else ():
+                if not changed.keys() & given.keys():
+                    said = f"{entry['says']}, and {says}" if "says" in entry else says
+                    value = {"quantity": of["quantity"], "with": {**given, **changed}}
+                    made.append({**entry, "value": value, "says": said})
         return made
 
     def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:

@@ -7,6 +7,10 @@
 A line goes on until an empty one. `Credit: 0.8 by share` is that of a number that is nearly right: it falls with how
 much of the work is. `Slip of` may name several quantities, separated by commas. `Also with: [{"side":
 "width"}]` has conventions of the slip's own, as JSON, under which it is known, too.
+
+A quantity may say under which convention of its own an answer is right whatever the task's author thought of:
+
+    Also right: {"bias": true} with biases
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 _OF, _HINT, _CREDIT, _ALSO = "Slip of", "Hint", "Credit", "Also with"
 _TWICE = re.compile(r"^Twice: *(\w+)$", re.MULTILINE)
+_RIGHT = re.compile(r"^Also right: *(\{.*?\}) *(.*(?:\n.+)*)", re.MULTILINE)
 SINGLE_CREDIT, BESIDES = 0.8, "Besides:"
 SINGLE = (
     "These are multiply-accumulates (MACs). A multiply-accumulate is two floating-point operations, a product and a "
@@ -125,6 +130,24 @@ def halved_quantity(entries: Mapping[str, Function], quantity: str) -> str:
     """Return the quantity of which another is twice as much, as `Twice: macs` in its docstring says, or ""."""
     found = _TWICE.search(entries[quantity].docstring) if quantity in entries else None
     return found[1] if found and found[1] in entries else ""
+
+
+def right_notes(docstring: str) -> tuple[tuple[Mapping[str, Any], str], ...]:
+    """Return the conventions under which a quantity is right in any task, and what is said of each.
+
+    Raises:
+        ValueError: one is no object of JSON; the message says what to write.
+    """
+    found = []
+    for conventions, says in _RIGHT.findall(docstring):
+        try:
+            found.append((dict(json.loads(conventions)), " ".join(says.split())))
+        except ValueError:
+            message = (
+                f"'Also right: {conventions}' is no object of JSON, such as {{\"bias\": true}}, with words behind it"
+            )
+            raise ValueError(message) from None
+    return tuple(found)
 
 
 def of_expected(entry: Function, conventions: Mapping[str, Any]) -> dict[str, Any]:
