@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.separating import separating_on
 from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED
@@ -89,7 +89,7 @@ class Diagnoser:
         if found is None or not (found.causes or chance or not verdict.hint):
             return replace(verdict, hint="") if chance else None
         # What was seen on many networks tells more than what one value happens to equal.
-        lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
+        lines = _smallest(trials, behaviour.called) if found.wrong else ()
         said = self._in_words_of(trials.check, found)
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=said)
 
@@ -262,8 +262,8 @@ def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:
 
 
 def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Diagnosis | None:
-    wrong = [each for each in found.called if not each.right]
-    if not wrong or item.subject is None:
+    failed = [each for each in found.called if not each.right]
+    if not failed or item.subject is None:
         return None
     tried = len(found.called)
     if constant := _constant(found.called, trial.value, noun(trials).removesuffix("s")):
@@ -279,14 +279,20 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
             fit = [each for each in alternatives if _here(trials, each, trial, item.subject) is not None]
             left = replace(found, holds=holds, alike=fit)
             return _holding(left, holds, here, trial.verdict.hint if alike else "")
-    cause, says = _of_rows(trials, wrong, trial)
+    cause, says = _of_rows(trials, failed, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
     fits = tuple(" and ".join(each.slips) for each in found.rivals)
-    right_on, wrong_on = _kinds([*found.called, *found.others])
-    if not right_on or not wrong_on:
+    everywhere = [*found.called, *found.others]
+    if all(not each.right for each in everywhere):
         return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
-    seen = Diagnosis(tried=tried + len(found.others), right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+    seen = Diagnosis(
+        tried=len(everywhere),
+        wrong=sum(not each.right for each in everywhere),
+        wrong_on=separating_on(trials, everywhere),
+        refuted=refuted,
+        fits=fits,
+    )
     if found.holds is None or not (found.but or found.spared):
         return seen
     # What it does on the networks that have nothing of what is wrong here.
@@ -303,20 +309,25 @@ def _here(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec)
         return None
 
 
-def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:
-    """Return what is wrong with the rows of tables whose cells are right, on all networks and the task's subject."""
+def _of_rows(trials: Trials, failed: Sequence[Called], here: Trial) -> tuple[str, str]:
+    """Return what is wrong with rows whose cells are right, on all networks and on the task's own subject."""
     expected = trials.check.expected
     own = replace(here, expected=here.expect(expected)) if here.expect is not None and expected is not None else here
-    return of_rows([own, *(each.trial for each in wrong)])
+    return of_rows([own, *(each.trial for each in failed)])
 
 
 def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str = "") -> Diagnosis:
-    """Return the sentences of a hypothesis that holds. `here`: the slips that matter; a spec may `hint` at one."""
+    """Return what is said of a hypothesis that holds. `here`: the slips that matter; a spec may `hint` at one.
+
+    What can't be told from something else is no fact: beside a sure slip nothing is said of it.
+    """
+    sure = [name for name in holds.slips if holds.says or not _others(found, name)]
+    told = [name for name in here if name in sure] or sure or list(here)
     says = dict(zip(holds.slips, holds.says or [_or(found, name) for name in holds.slips], strict=True))
     return Diagnosis(
         causes=holds.slips,
-        says=(hint,) if hint and len(here) == 1 else tuple(says[name] for name in here),
-        elsewhere=tuple(says[name] for name in holds.slips if name not in here),
+        says=(hint,) if hint and len(told) == 1 else tuple(says[name] for name in told),
+        elsewhere=tuple(says[name] for name in sure if name not in told),
         convention=holds.base.says,
         but=found.but,
         spared=found.spared,
@@ -327,10 +338,15 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
 
 def _or(found: Behaviour, slip: str) -> str:
     """Return the sentence of a slip of the hypothesis that holds, with those that may as well be meant."""
+    return " Or, which gives the same wherever that was tried: ".join((found.says[slip], *_others(found, slip)))
+
+
+def _others(found: Behaviour, slip: str) -> list[str]:
+    """Return the sentences of slips that come to the same beside the others of the hypothesis that holds."""
     own = found.holds.slips if found.holds is not None else ()
     others = [set(each.slips) - set(own) for each in found.alike if set(own) - set(each.slips) == {slip}]
     said = dict.fromkeys(found.says[name] for (name,) in (each for each in others if len(each) == 1))
-    return " Or, which gives the same wherever that was tried: ".join((found.says[slip], *said))
+    return [each for each in said if each != found.says[slip]]
 
 
 def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str:
@@ -370,27 +386,13 @@ def _all_same(values: Sequence[Any]) -> bool:
     )
 
 
-def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of networks on which the function is right, and of those on which it is wrong."""
-    named = [each for each in called if each.network.words]
-    wrong = dict.fromkeys(each.network.words for each in named if not each.right)
-    # What is right by a convention here and by another one there is right by chance: the most frequent one counts.
-    usual = Counter(each.convention for each in called if each.right).most_common(1)
-    right = dict.fromkeys(
-        each.network.words
-        for each in named
-        if each.network.words not in wrong and each.right and each.convention == usual[0][0]
-    )
-    return tuple(right), tuple(wrong)
-
-
 def _smallest(trials: Trials, called: Sequence[Called]) -> tuple[str, ...]:
     """Return the lines that build the smallest network on which the function is wrong, and call it."""
     form = next(each for each in trials.task.answers[trials.check.answer].forms if isinstance(each, CallForm))
-    wrong = [each for each in called if not each.right and each.network.subject.model.startswith(GENERATED)]
-    if not wrong:  # files that no few lines make
+    failed = [each for each in called if not each.right and each.network.subject.model.startswith(GENERATED)]
+    if not failed:  # files that no few lines make
         return ()
-    smallest = min(wrong, key=lambda each: each.network.rank)
+    smallest = min(failed, key=lambda each: each.network.rank)
     got, expected = (getattr(each, "value", None) for each in (smallest.trial.value, smallest.trial.expected))
     said = f"gives {show(got)}; right: {show(expected)}" if got is not None and expected is not None else ""
     return tuple(as_code.lines(smallest.network.subject, form, said))

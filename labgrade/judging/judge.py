@@ -253,7 +253,7 @@ def apply_known_value(known: Alternative, verdict: Verdict, *, right: bool) -> V
     made = partial(max(known.credit, verdict.credit), verdict.reason)
     notes = verdict.notes
     if verdict.rows and verdict.credit < known.credit / 2:  # few rows are right, and yet most points are earned
-        notes = (*notes, f"for this mistake alone {float(100 * known.credit):g} % are given, whatever rows it is in")
+        notes = (*notes, f"this mistake earns {float(100 * known.credit):g} %, however many rows it spoils")
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says, notes=notes)
 
 
