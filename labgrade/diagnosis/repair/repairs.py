@@ -63,7 +63,8 @@ class Repair:
         said = ", and ".join(each.says() for each in self.edits)
         said += "," if said.endswith(" holds") else ""
         more = f" and {len(self.but) - _MOST_NAMED} more" if len(self.but) > _MOST_NAMED else ""
-        named = f"{', '.join(self.but[:_MOST_NAMED])}{more}"
+        *first, last = self.but[:_MOST_NAMED] or ("",)
+        named = f"{', '.join([*first, last])}{more}" if more or not first else f"{', '.join(first)} and {last}"
         besides = f"; what it does with {named} is another matter" if self.but else ""
         small = "small networks" if self.on == "networks" else self.on
         on = f"on all {self.tried} {small} on which it was called{besides}."
