@@ -113,11 +113,12 @@ class Diagnosis:
     convention: str = ""
     but: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
-    wrong: int = 0
+    right_on: tuple[str, ...] = ()  # of results that were written before `wrong` was
     wrong_on: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()
     fits: tuple[str, ...] = ()
     on: str = "networks"
+    wrong: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

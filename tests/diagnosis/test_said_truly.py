@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from labgrade.answers.near_miss import _names_alike
+from labgrade.core.serialise import from_plain, plain
 from labgrade.core.task import QuantityCall
 from labgrade.diagnosis.bases import Base
 from labgrade.diagnosis.behaviour import Behaviour, Hypothesis
@@ -63,6 +64,14 @@ def test_what_cannot_be_told_from_something_else_is_said_of_nothing_beside_what_
     only = replace(holds, slips=("one",))
     alone = _holding(Behaviour(called=[], holds=only, says=says), only, ("one",))
     assert alone.says == ("This one.",)
+
+
+def test_a_diagnosis_of_an_earlier_version_is_written_as_it_was():
+    earlier = plain(Diagnosis(tried=3, right_on=("a",), wrong_on=("b",)))
+    assert "wrong" not in earlier
+    read = from_plain(earlier, Diagnosis)
+    assert plain(read) == earlier
+    assert diagnosis_in_words(read) == "Your function is wrong on some of 3 small networks."
 
 
 def table(**columns):
