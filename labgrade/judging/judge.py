@@ -171,10 +171,17 @@ def follows(
         known = _named_as(expect(source), expected)
     except (NoSuchSlipError, UnfitError):
         return where_absent
-    if isinstance(known, Number) and isinstance(source, QuantityCall) and not known.value:
-        return False  # a slip that leaves nothing is none on this subject
+    if isinstance(source, QuantityCall) and _leaves_nothing(known):
+        return False
     chosen = isinstance(source, AnswerValue)
     return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
+
+
+def _leaves_nothing(known: Value) -> bool:
+    """Return whether a slip comes to 0 on this subject, or to a table of zeros: other mistakes give the same."""
+    cells = [cell for row in known.rows for cell in row.cells.values()] if isinstance(known, Table) else [known]
+    numbers = [cell.value for cell in cells if isinstance(cell, Number)]
+    return bool(numbers) and len(numbers) == len(cells) and not any(numbers)
 
 
 def _without_supersets(fitting: list[Alternative]) -> list[Alternative]:
