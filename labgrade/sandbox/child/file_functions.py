@@ -85,6 +85,8 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
         raise call.UnfitValueError(message)
     if kept := _unregistered(network):
         raise call.UnfitValueError(_IN_A_LIST.format(*kept))
+    if dotted := next((name for each in network.modules() for name in each._modules if "." in name), ""):  # noqa: SLF001
+        raise call.UnfitValueError(_DOTTED.format(dotted[:60]))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         try:
@@ -97,6 +99,10 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
 _IN_A_LIST = (
     "a network with layers in a plain {1}, '{0}', that do not belong to it: it has none of their parameters, so that "
     "nothing trains or saves them. Put them into nn.ModuleList or nn.Sequential"
+)
+_DOTTED = (
+    "a network with a layer called '{0}' in _modules: that is a new layer beside the one inside, which stays. Replace "
+    "that by setattr(model.get_submodule(parent), name, layer)"
 )
 _NOT_ITS_OWN = (
     "a network that computes with weights that do not belong to it, so that nothing trains or saves them: put layers "
@@ -142,7 +148,8 @@ def _why_not_saved(network: torch.nn.Module, given: object, folder: Path, error:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+    lines = filter(None, map(str.strip, str(error).splitlines()))  # torch begins some messages with an empty one
+    return f"{type(error).__name__}: {next(lines, 'it says no more')[:200]}"
 
 
 def _inputs(given: object) -> tuple[object, ...]:
