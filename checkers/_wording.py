@@ -121,7 +121,13 @@ def tally(
     """
     right = parts - len(wrong) - len(missing)
     sentences = [f"{of_all_parts(right, parts, what, 'is', 'are')} right"]
-    if wrong:
+    if parts == 1 and wrong:
+        name, reason = wrong[0]
+        sentences = [f"the one {what.removesuffix('s')}, '{clip(name)}', is wrong: {reason}"]
+    elif parts == 1 and missing:
+        sentences = [f"the one {what.removesuffix('s')} that is expected is missing: {listed(missing)}"]
+        missing = ()
+    elif wrong:
         (name, reason), *others = wrong
         sentences.append(f"the first wrong one is '{clip(name)}': {reason}")
         sentences.extend(_counted("also wrong", [other for other, _ in others]))

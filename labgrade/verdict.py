@@ -100,9 +100,8 @@ class Diagnosis:
     `causes` are the names of the slips that it follows on all of them, `says` a sentence for each that makes the answer
     wrong: cause and remedy; those `elsewhere` make it wrong for other networks. `convention` is what it counts
     otherwise, and may; `but` are the networks on which it is wrong in another way, and those `spared` the ones on which
-    it is right all the same; neither are among those `tried`. Without a cause: with which peculiarities of a network it
-    is
-    right (`right_on`), and with which it is wrong (`wrong_on`).
+    it is right all the same; neither are among those `tried`. Without a cause: on how many it is `wrong`, and the
+    features that tell these from the others (`wrong_on`).
 
     For staff alone: hypotheses that were `refuted`, and those that fit (`fits`) where nothing says which of them holds.
     """
@@ -114,11 +113,12 @@ class Diagnosis:
     convention: str = ""
     but: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
-    right_on: tuple[str, ...] = ()
+    right_on: tuple[str, ...] = ()  # of results that were written before `wrong` was
     wrong_on: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()
     fits: tuple[str, ...] = ()
     on: str = "networks"
+    wrong: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,7 +102,7 @@ def sparsity_patterns_by_input(subject: CountedSubject) -> list[dict[str, Any]]:
     """The same of inputs in place of output channels.
 
     Slip of: sparsity_patterns
-    Hint: Channels and groups are taken along the second dimension. The first dimension of a weight are the outputs.
+    Hint: Channels and groups are taken along the second dimension. The first dimension of a weight holds the outputs.
     Credit: 0.4
     """
     return [patterns(name, each.transpose(0, 1)) for name, each in weights_of(subject).items()]
@@ -112,7 +112,7 @@ def sparsity_patterns_with_channels_by_input(subject: CountedSubject) -> list[di
     """With input channels in place of output channels, and groups as they are.
 
     Slip of: sparsity_patterns
-    Hint: Channels are taken along the second dimension. The first dimension of a weight are the outputs.
+    Hint: Channels are taken along the second dimension. The first dimension of a weight holds the outputs.
     Credit: 0.6
     """
     return [{**patterns(name, each), "channels": zero_rows(each.transpose(0, 1))} for name, each in items(subject)]

@@ -19,7 +19,7 @@ from ._tools.by_layer import right_by_layer, tables
 from ._tools.found import Found, numbers
 from ._tools.net import Net, UnknownRuleError
 from ._tools.sentences import difference, nearest
-from ._tools.table import FLOPS, MACS, TOOLS, counted
+from ._tools.table import FLOPS, MACS, TOOLS, WITHOUT_ROWS, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,8 @@ def macs_by_layer_tool_slips(
     whole = analyse(subject)
     if whole.unnamed or any(is_scripted(call.module) for call in whole.calls):
         return []
-    found = [counted(tool, whole, partial(analyse, subject, batch=1)) for tool in TOOLS]
+    tools = (tool for tool in TOOLS if tool.name not in WITHOUT_ROWS)
+    found = [counted(tool, whole, partial(analyse, subject, batch=1)) for tool in tools]
     right = right_by_layer(whole, layers=layers, bias=bias, each=1)
     return tables(whole, [each for each in found if each is not None], {MACS: _ONE, FLOPS: _HALF}, right)
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 import pytest
-from helpers import warm
+from helpers import kept, warm
 from hypothesis import settings
 
 # Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
@@ -21,6 +21,7 @@ settings.load_profile("steady")
 
 def pytest_configure(config):
     if not config.getoption("submission"):  # which grades, and runs no test
+        kept.apart(first=not hasattr(config, "workerinput"))
         warm.lend(config)
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once

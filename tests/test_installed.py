@@ -47,9 +47,8 @@ def installed(tmp_path_factory):
     site = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
     ours = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     (site / "ours.pth").write_text("\n".join(dict.fromkeys([sysconfig.get_path("purelib"), *ours])), encoding="utf-8")
-    subprocess.run(
-        [*pip, "--python", str(python), "install", "--no-deps", "--ignore-installed", str(wheel)], check=True
-    )
+    install = [*pip, "--python", str(python), "install", "--no-deps", "--no-compile", "--ignore-installed", str(wheel)]
+    subprocess.run(install, check=True)
     return python.parent
 
 
@@ -91,7 +90,7 @@ def shell(lines, where, **more):
         "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
         "LABGRADE_CACHE": f"{where}/../cache",
     }
-    environment |= {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_IGNORE_INSTALLED": "1", **more}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_IGNORE_INSTALLED": "1", "PIP_NO_COMPILE": "1", **more}
     command = ["bash", "-ec", "\n".join(lines)]
     return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
 

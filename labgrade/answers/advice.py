@@ -24,7 +24,7 @@ _NO_FILE = re.compile(r"FileNotFoundError: .{0,40}No such file or directory: '([
 
 
 def hint(execution: Execution | ProgramRun) -> str:
-    """The remedy, or nothing."""
+    """Return the remedy for a failed run; an empty text if none is known."""
     if found := _NO_MODULE.search(execution.reason):
         return _not_installed(found[1].partition(".")[0])
     if found := _NO_FILE.search(execution.reason):
@@ -56,7 +56,7 @@ def _not_installed(module: str) -> str:
 
 
 def notes(execution: Execution | ProgramRun) -> tuple[str, ...]:
-    """What holds beside the verdict: weights that stood in for trained ones, a cell of a notebook that failed."""
+    """Return remarks beside the verdict: weights that stood in for trained ones, a cell of a notebook that failed."""
     failed = execution.failed if isinstance(execution, Execution) else ""
     cell = (f"what the notebook defines is judged although a cell failed: {failed}",) if failed else ()
     if not execution.seeded:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import re
 import tempfile
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from labgrade.core.arguments import SAVE_TO, TRANSFORMED
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import Limits, TableOfType
-from labgrade.sandbox.requests import CallRequest, InspectRequest
+from labgrade.sandbox.requests import InspectRequest
 from labgrade.sandbox.runner import MOST_BYTES, SAVED_AS
 from labgrade.spec.course import home
 from labgrade.subjects import linear
@@ -32,7 +31,7 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labgrade.core.results import Answered, Execution, Submission
+    from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, CallForm, FileForm, SubjectSpec
     from labgrade.sandbox.runner import Runner
 
@@ -41,7 +40,7 @@ _STANDS_AT = re.compile(r"\[(.*):(\d+)\]\n")  # at the head of a passage
 
 
 def obtain(form: FileForm, submission: Submission) -> Answered | None:
-    """The file, the only match of a pattern, or the files of each group; None where there is none."""
+    """Return the file, the only match of a pattern, or the files of each group; None if there is none."""
     if form.groups:
         return _of_groups(form, submission)
     if "*" in form.pattern:
@@ -60,7 +59,7 @@ def obtain(form: FileForm, submission: Submission) -> Answered | None:
 
 
 def _of_groups(form: FileForm, submission: Submission) -> Answered | None:
-    """Files that are measured together. Where some are missing, the message names the patterns that match nothing."""
+    """Return files that are measured together; if some are missing, the message names their patterns."""
     parts: dict[str, tuple[Path, ...]] = {}
     for name, pattern in form.groups.items():
         found = [file for file in submission.files if fnmatch.fnmatchcase(file, pattern)]
@@ -87,7 +86,7 @@ _OUTCOMES = {"refused": Outcome.INCORRECT, "timeout": Outcome.TIMEOUT, "memory":
 
 
 def of_report(passages: Sequence[str], folder: Path) -> Answer | None:
-    """The report as a file of text, whatever it was handed in as, with its lines where they are; None without one."""
+    """Return the report as a text file, whatever its format, and its lines if there are any; None without a report."""
     if not passages:
         return None
     heads = [_STANDS_AT.match(passage) for passage in passages]
@@ -104,12 +103,12 @@ def of_report(passages: Sequence[str], folder: Path) -> Answer | None:
 
 
 def holds_tensors(kind: AnswerType, pattern: str) -> bool:
-    """Whether a file of that name holds tensors as torch saves them, and these are asked for."""
+    """Return whether tensors are asked for, and a file of that name holds them as torch saves them."""
     return (kind == "tensor" or isinstance(kind, TableOfType)) and PurePosixPath(pattern).suffix.lower() in _ENDINGS
 
 
 def obtain_tensors(kind: AnswerType, form: FileForm, submission: Submission, runner: Runner) -> Answered | None:
-    """The tensors in the file, by name, or the only one; None where there is no file.
+    """Return the tensors in the file, by name, or the only one; None if there is no file.
 
     Raises:
         FaultError: labgrade's own code failed, or the sandbox did.
@@ -143,62 +142,12 @@ def obtain_tensors(kind: AnswerType, form: FileForm, submission: Submission, run
 
 
 def writes(form: CallForm) -> bool:
-    """Whether the answer is what the function writes."""
+    """Return whether the answer is a file that the function writes."""
     return SAVE_TO in form.given or form.module
 
 
-def run(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path],
-) -> Execution:
-    """Call the function. Where it returned, the value is the content of the file, an array of bytes."""
-    request = replace(_request(form, file, submission, limits=limits, model=model), subject=subject)
-    return runner.write(request, _values(form, subject))
-
-
-def run_each(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
-    *,
-    limits: Limits,
-    runner: Runner,
-) -> list[object]:
-    """What the function writes for each of several subjects with their files, up to the first for which it fails.
-
-    One process makes all calls, so that one may spoil the next.
-    """
-    request = _request(form, file, submission, limits=limits)
-    found = runner.write_each(request, [(_values(form, subject), model, subject) for subject, model in subjects])
-    return found[: len(subjects)]  # a student's code can have any number of them sent, each a file to be kept
-
-
-def _request(
-    form: CallForm, file: str, submission: Submission, *, limits: Limits, model: Mapping[str, Path] | None = None
-) -> CallRequest:
-    return CallRequest(
-        folder=submission.folder,
-        file=file,
-        function=form.function,
-        given=form.given,
-        written=form.written,
-        subject=None,
-        limits=limits,
-        model=model or {},
-        saved_as=form.saved_as,
-        module=form.module,
-    )
-
-
-def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
-    """The whole numbers of a subject that is one linear layer: its input is m x k, and it has n outputs."""
+def values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
+    """Return m, k and n of a subject that is one linear layer: its input is m x k, and it has n outputs."""
     if subject is None or not set(form.given) & {"m", "k", "n"}:
         return {}
     outputs = linear.outputs(subject.model, subject.options)
@@ -206,7 +155,7 @@ def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
 
 
 def too_large(content: object) -> str:
-    """Why the file could not be brought out of the sandbox; nothing where it was."""
+    """Return why the file could not be brought out of the sandbox; an empty text if it was."""
     import numpy as np
 
     if not isinstance(content, np.ndarray) or content.dtype != np.int64 or content.shape != (1,):
@@ -217,7 +166,7 @@ def too_large(content: object) -> str:
 
 
 def keep(content: object, form: CallForm, folder: Path) -> Artifact:
-    """The file in the grader's own folder, which outlives the sandbox.
+    """Store the file in the grader's own folder, which outlives the sandbox, and return it.
 
     Raises:
         WrongTypeError: it is no content of a file: what runs beside a student's code can be made to say anything.
@@ -233,24 +182,11 @@ def keep(content: object, form: CallForm, folder: Path) -> Artifact:
 
 
 def verifies(form: CallForm) -> bool:
-    """Whether the answer is what the function says of files."""
+    """Return whether the answer is the function's verdict on files."""
     return TRANSFORMED in form.given
 
 
-def verify(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    *,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path],
-) -> Execution:
-    """Call the function for each file of `model` but the first, which is the original. The value: what it said."""
-    return runner.verify(_request(form, file, submission, limits=limits, model=model))
-
-
 def rows(said: object, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What was said, a row a file, under the names that say what the files are."""
+    """Return a row for each file with its verdict. `names`: the row's name by the file's name."""
     known = said if isinstance(said, dict) else {}
     return {name: {"verdict": str(known.get(number, "nothing said"))} for number, name in names.items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice, artifacts
 from labgrade.answers.python_source import RETURNED, code_file
-from labgrade.answers.reader.asks import Ask, ask_present
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.reading.documents import Unreadable
 from labgrade.answers.reading.plain_values import is_array, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
@@ -45,10 +45,10 @@ UNSTEADY = frozenset({"waited", "memory"})
 
 
 def obtain(question: Question, form: CallForm, running: Running) -> Answered | None:
-    """The value that the function returns, or why there is none; None where the function is not present.
+    """Return the value that the function returns, or why there is none; None if the function is not there.
 
-    The file may lie in a folder, as in an archive of a whole folder, or have its name in another case, where it is the
-    only one of its name.
+    If only one file has its name, it may lie in a folder, as in an archive of a whole folder, or be spelled in another
+    case.
     """
     submission = question.submission
     file = code_file(form, submission)
@@ -77,27 +77,22 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
 
 
 def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
-    """Whether the function's file binds its name, as far as its source tells."""
-    return reader.ask(submission, ask_present(form)) is True
+    """Return whether the function's file binds its name, as far as the source shows."""
+    return reader.ask(submission, Ask(wanted="present", forms=(form,))) is True
 
 
 def returns(form: CallForm) -> bool:
-    """Whether the answer is what the function returns, and nothing more."""
-    return not (writes(form) or artifacts.verifies(form))
-
-
-def writes(form: CallForm) -> bool:
-    """Whether the answer is the file that the function writes."""
-    return artifacts.writes(form)
+    """Return whether the answer is the function's value, and nothing more."""
+    return not (artifacts.writes(form) or artifacts.verifies(form))
 
 
 def obtain_each(
     questions: Sequence[Question], form: CallForm, running: Running, *, attempt: bool = False
 ) -> tuple[str, list[Value]]:
-    """Where the answers come from, and what the function returns for each subject, as far as that can be read.
+    """Return where the answers come from, and the function's value for each subject, up to the first failure.
 
-    One process makes all calls, within the limits of the first: see `Runner.run_each`. Nothing where the answer is more
-    than what is returned. `attempt`: no further than all is as plain as values can be.
+    One process makes all calls, within the limits of the first: see `Runner.run_each`. Empty if the answer is more than
+    the returned value. `attempt`: stop at the first value that is not plain.
     """
     origin, said = _said_of_each(questions, form, running, attempt=attempt)
     values: list[Value] = []
@@ -115,9 +110,9 @@ def obtain_each(
 def obtain_some(
     questions: Sequence[Question], form: CallForm, running: Running, *, past: bool = False
 ) -> tuple[str, list[Value | None]]:
-    """As `obtain_each`, of a file that has the function; None for what is no value of the type, or a text.
+    """Return values as `obtain_each`, of a file that has the function; None for a text or a value of another type.
 
-    `past`: None for what raises, too, and texts are read.
+    `past`: None also for calls that raise, and texts are read.
     """
     origin, said = _said_of_each(questions, form, running, known=True, past=past)
     values: list[Value | None] = []
@@ -146,22 +141,12 @@ def _said_of_each(
         return "", []
     if not (known or present(form, submission, running.reader)):
         return "", []
-    request = CallRequest(
-        folder=submission.folder,
-        file=file,
-        function=form.function,
-        given=form.given,
-        written=form.written,
-        subject=None,
-        limits=first.limits,
-        attempt=attempt,
-        past=past,
-    )
+    request = replace(_request(first, form, file), subject=None, model={}, attempt=attempt, past=past)
     return f"{file}:{form.function}", running.runner.run_each(request, _subjects(questions))
 
 
 def write_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Artifact]]:
-    """Where the files come from, and the file that the function writes for each subject, up to the first without one.
+    """Return where the files come from, and the file that the function writes for each subject, up to a failure.
 
     One process makes all calls, as in `obtain_each`.
     """
@@ -170,9 +155,9 @@ def write_each(questions: Sequence[Question], form: CallForm, running: Running) 
     file = code_file(form, submission)
     if not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
-    contents = artifacts.run_each(
-        form, file, submission, _subjects(questions), limits=first.limits, runner=running.runner
-    )
+    request = replace(_request(first, form, file), subject=None, model={})
+    each = [(artifacts.values(form, subject), model, subject) for subject, model in _subjects(questions)]
+    contents = running.runner.write_each(request, each)[: len(each)]  # a student's code can have any number sent
     found: list[Artifact] = []
     with contextlib.suppress(WrongTypeError):
         found.extend(artifacts.keep(content, form, running.store) for content in contents)
@@ -184,29 +169,32 @@ def _subjects(questions: Sequence[Question]) -> list[tuple[SubjectSpec, Mapping[
 
 
 def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execution:
-    """Call the function, by the program that its arguments ask for."""
-    submission, subject, limits = question.submission, question.subject, question.limits
-    model = question.model if "model_path" in form.given else {}
+    """Call the function, in the way that its arguments need."""
+    request = _request(question, form, file)
     if artifacts.verifies(form):
-        return artifacts.verify(form, file, submission, limits=limits, runner=runner, model=model)
+        return runner.verify(request)
     if artifacts.writes(form):
-        return artifacts.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
-    return runner.run(
-        CallRequest(
-            folder=submission.folder,
-            file=file,
-            function=form.function,
-            given=form.given,
-            written=form.written,
-            subject=subject,
-            limits=limits,
-            model=model,
-        )
+        return runner.write(request, artifacts.values(form, question.subject))
+    return runner.run(request)
+
+
+def _request(question: Question, form: CallForm, file: str) -> CallRequest:
+    return CallRequest(
+        folder=question.submission.folder,
+        file=file,
+        function=form.function,
+        given=form.given,
+        written=form.written,
+        subject=question.subject,
+        limits=question.limits,
+        model=question.model if "model_path" in form.given else {},
+        saved_as=form.saved_as,
+        module=form.module,
     )
 
 
 def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tuple[Value, tuple[str, ...]]:
-    """What was returned, in the answer's type, with a note where it was read in spite of its form.
+    """Return the returned value in the answer's type, with a note if it was in another form.
 
     Raises:
         WrongTypeError: it is no value of the type.
@@ -218,7 +206,7 @@ def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tu
 
 
 def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
-    """A text that was returned, read like a printed text.
+    """Read a text that was returned like a printed text.
 
     Raises:
         WrongTypeError: it is no value of the kind.
@@ -227,7 +215,7 @@ def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
     with tempfile.TemporaryDirectory(prefix="labgrade-returned-") as name:
         Path(name, RETURNED).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         held = Submission(name="", folder=Path(name), files=(RETURNED,))
-        found = reader.once(held, Ask(wanted="returned", kind=kind, forms=()))
+        found = reader.once(held, Ask(wanted="returned", kind=kind))
     if not isinstance(found, Answer):
         raise WrongTypeError(found.verdict.reason)
     return found.value
@@ -251,7 +239,7 @@ def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, rema
 
 
 def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
-    """The only element of a list, an array or a mapping where one scalar is asked for, with a note that it was one."""
+    """Return the only element of a list, an array or a mapping where one scalar is asked for, with a note."""
     if kind not in ("count", "bytes", "number", "time", "text"):
         return plain, ()
     if isinstance(plain, dict) and len(plain) == 1:

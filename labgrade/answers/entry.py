@@ -39,14 +39,14 @@ FILES = ("answers.yaml", "answers.yml", "answers.json")
 
 
 def find(submission: Submission) -> str | Unreadable | None:
-    """The file of entries, if there is one."""
+    """Return the file of entries; None if there is none."""
     return next((there for each in FILES if (there := locate(submission, each)) is not None), None)
 
 
 def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: bool = False) -> Answered | None:
-    """The value under `form.path`, or None where there is no such file or entry, or it is still to come.
+    """Return the value under `form.path`; None if there is no file, no entry or no value in it yet.
 
-    `stray`: the value under another name that is likely to mean it, which is never sure.
+    `stray`: the value under another name that likely means it, which is never sure.
     """
     file = find(submission)
     if file is None:
@@ -69,11 +69,11 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: 
     if found.twice:
         verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
         return NoAnswer(verdict=verdict, origin=origin)
-    return _typed(found, kind, origin, remarks)
+    return _as_answer(found, kind, origin, remarks)
 
 
 def _is_to_come(plain: object, kind: AnswerType) -> bool:
-    """Whether an entry holds no value yet; a text is taken as it is."""
+    """Return whether an entry holds no value yet; text answers are taken as they are."""
     return kind != "text" and is_placeholder(plain) and not (kind == "shape" and is_in_braces(plain))
 
 
@@ -82,7 +82,7 @@ _MEND = "look at this line and the one above it: an entry is `name: value`, thos
 
 
 def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
-    """MANUAL where a person may find the entry in a file that is no YAML, with the lines that have its name."""
+    """Return MANUAL with the lines that have the entry's name, for a file that is no YAML."""
     words = (re.escape(word) for word in re.split(r"[_ -]", wanted.rpartition(".")[2]))
     name = re.compile(rf"(?<![\w-]){'[_ -]?'.join(words)}(?![\w-])\W{{0,8}}\w", re.IGNORECASE)
     numbered = enumerate(text.splitlines(), 1)
@@ -92,8 +92,8 @@ def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
     return replace(without_value(Outcome.MANUAL, reason, hint=_MEND), lines=tuple(found[:_MOST_LINES]))
 
 
-def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
-    """What was found, as a value of its kind or as what may be meant; None of what is neither, under the task alone."""
+def _as_answer(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
+    """Return the value found, or what it may mean; None if it is neither and only the task's name leads there."""
     others: tuple[Value, ...] = ()
     if isinstance(found.plain, str):
         found = replace(found, plain=in_stated_units(found.plain))
@@ -127,7 +127,7 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
 
 
 def _in_powers_of_two(value: Number, doubt: str) -> tuple[Value, ...]:
-    """What a number of MB or GB is where beside it stands that these are MiB or GiB."""
+    """Return a number of MB or GB in MiB or GiB, where the text beside it says that these are meant."""
     found = read_number(_DECIMAL.sub(r"\1iB", value.text), "bytes") if _BINARY.search(doubt) else None
     return (found,) if found is not None and found.value != value.value else ()
 
@@ -148,7 +148,7 @@ _REFERS = re.compile(r"(?:see|same|ditto|siehe|wie|cf\.?|as|vgl\.?|voir|\u898b|\
 
 
 def _refers(plain: object) -> bool:
-    """Whether an entry says where the answer stands, which a person can follow."""
+    """Return whether an entry says where the answer is, which a person can look up."""
     return isinstance(plain, str) and _REFERS.match(plain.strip()) is not None
 
 
@@ -156,7 +156,7 @@ _NUMBERS_ALONE = re.compile(r"\s*[\[(]?\s*\d[\d.]*(?:\s*[,;\s]\s*\d[\d.]*)+\s*[\
 
 
 def _leaves_names_out(plain: object, kind: AnswerType) -> bool:
-    """Whether values of a table stand there without the names of their rows, whose order a person may know."""
+    """Return whether a table's values have no row names: a person may know their order."""
     if not isinstance(kind, TableType) and kind != "histogram":
         return False
     if isinstance(plain, str):
@@ -165,7 +165,7 @@ def _leaves_names_out(plain: object, kind: AnswerType) -> bool:
 
 
 def read(submission: Submission, file: str) -> object:
-    """Everything that a file of entries holds, as plain data.
+    """Return all plain data in a file of entries.
 
     Raises:
         SpecError, OSError, ValueError: it can't be read; the message is for the student.
@@ -176,10 +176,10 @@ def read(submission: Submission, file: str) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EntryFound:
-    """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or "".
+    """The data under a dotted name.
 
-    `twice`: what of it is given a second time, or "". `alone`: the name under which it stands, if that is not its own.
-    `unit`: in which its key says that it is.
+    `place`: the line, if known; `cut`: a number that commas cut up, or ""; `twice`: the part that is given a second
+    time, or ""; `alone`: the name under which it is, if that is another one; `unit`: the unit in its key.
     """
 
     plain: object
@@ -191,7 +191,7 @@ class _EntryFound:
 
 
 def _in_file(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
-    """The data under a dotted name. JSON with single quotes, remarks or commas at an end is YAML.
+    """Return the data under a dotted name. JSON with single quotes, comments or trailing commas is read as YAML.
 
     Raises:
         ValueError: it is no JSON.
@@ -208,7 +208,7 @@ def _in_file(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool
 
 
 def _in_json(text: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
-    """The data under a dotted name. Numbers keep the digits that were written.
+    """Return the data under a dotted name. Numbers keep their digits as written.
 
     Raises:
         ValueError: it is no JSON.
@@ -226,7 +226,7 @@ def _in_json(text: str, wanted: str, kind: AnswerType, *, stray: bool) -> _Entry
 
 
 def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
-    """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
+    """Return the data under a dotted name, and its line. Numbers keep their digits as written (`1.5e9`).
 
     Raises:
         SpecError: it is no YAML.
@@ -250,7 +250,7 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool
 
 
 def _other_place(data: object, wanted: str, kind: AnswerType, *, stray: bool) -> Path | None:
-    """The path to what stands under another name: the task's; `stray`: under one that is likely to mean it."""
+    """Return the path to a value under another name: the task's, or with `stray` a name that likely means it."""
     if not stray:
         return find_alone(data, wanted)
     path = find_stray(data, wanted)
@@ -260,12 +260,12 @@ def _other_place(data: object, wanted: str, kind: AnswerType, *, stray: bool) ->
 
 
 def _contradicted(doubles: Iterable[Path], path: Path | None, wanted: str) -> Path | None:
-    """The path that is given twice of what is wanted, leads to it, or is in it; None where there is none."""
+    """Return the path given twice that is the wanted one, leads to it or lies in it; None if there is none."""
     return next((double for double in doubles if _touches(double, path or tuple(wanted.split(".")))), None)
 
 
 def _touches(one: Path, other: Path) -> bool:
-    """Whether one path leads to the other, or to something in it."""
+    """Return whether one path leads to the other, or into it."""
     return one[: len(other)] == other or other[: len(one)] == one
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import glob
 import re
 import shlex
 from dataclasses import replace
@@ -33,9 +34,9 @@ _ARRAYS = (".npy", ".npz", ".safetensors")
 
 
 def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered | None:
-    """The value in the file, or in the files that a pattern with one `*` names; None where there is none.
+    """Return the value in the file, or in the files that match a pattern with one `*`; None if there is none.
 
-    With a pattern each file is one row, named by what the `*` stands for.
+    With a pattern each file is one row, named by the part that the `*` stands for.
     """
     if "*" in form.pattern:
         return _many(kind, form, submission)
@@ -62,9 +63,9 @@ def _loaded(kind: AnswerType, found: str, form: FileForm, submission: Submission
 
 
 def _without_value(kind: AnswerType, path: str, submission: Submission) -> Answered:
-    """A file that is there and holds nothing of the kind is wrong, not missing; its lines may still say something.
+    """Return an answer for a file without a value: it is wrong, not missing, and its lines may still hold one.
 
-    Rows of numbers that no header names are a table that a person can read.
+    Rows of numbers without a header are a table that a person can read.
     """
     document = read_document(submission, path) if isinstance(kind, TableType) else None
     if isinstance(document, Document) and len(_ROW.findall(document.text[:_MOST_SEEN])) > 1:
@@ -93,7 +94,7 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
     pattern = form.pattern
     before, _, after = pattern.partition("*")
     matching = [
-        file for file in submission.files if fnmatch.fnmatchcase(file, _escaped(before) + "*" + _escaped(after))
+        file for file in submission.files if fnmatch.fnmatchcase(file, glob.escape(before) + "*" + glob.escape(after))
     ]
     matching = [file for file in matching if "/" not in file[len(before) : len(file) - len(after)]]
     if not matching:
@@ -103,7 +104,7 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
         return _refused(Unreadable(path=pattern, reason=reason))
     rows: dict[str, object] = {}
     for file in matching:
-        value = _one(file, form, submission)
+        value = _plain_in(file, form, submission)
         if isinstance(value, NoAnswer):
             return value
         rows[file[len(before) : len(file) - len(after)]] = value
@@ -113,8 +114,8 @@ def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered 
         return _refused(Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
 
 
-def _one(file: str, form: FileForm, submission: Submission) -> object:
-    """The plain value in one file of many, or why there is none."""
+def _plain_in(file: str, form: FileForm, submission: Submission) -> object:
+    """Return the plain value in one of many files, or why there is none."""
     if PurePosixPath(file).suffix.lower() in _ARRAYS or form.dtype:
         value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor", form)
     else:
@@ -125,28 +126,23 @@ def _one(file: str, form: FileForm, submission: Submission) -> object:
     return _refused(value) if isinstance(value, Unreadable) else value
 
 
-def _escaped(literal: str) -> str:
-    """What fnmatch takes literally."""
-    return re.sub(r"([*?\[])", r"[\1]", literal)
-
-
 def _refused(why: Unreadable) -> NoAnswer:
     return NoAnswer(verdict=without_value(Outcome.INCORRECT, why.reason), origin=why.path)
 
 
 def notebook_instead(submission: Submission, relative: str) -> str | None:
-    """What to do where a file is missing and something like it was handed in: a notebook, another spelling.
+    """Return what to do about a missing file if a similar one was handed in: a notebook, another spelling.
 
-    None where the file is there (in whatever case or folder), or nothing resembles it.
+    None if the file is there (in any case or folder), or nothing resembles it.
     """
     if isinstance(locate(submission, relative), str):
         return None
-    return _like(submission.files, relative)
+    return _similar_for_forms(submission.files, relative)
 
 
 @lru_cache(maxsize=256)
-def _like(files: tuple[str, ...], relative: str) -> str | None:
-    """What to do where a file is missing that several forms ask for."""
+def _similar_for_forms(files: tuple[str, ...], relative: str) -> str | None:
+    """Return what to do about a missing file that several forms ask for."""
     path = PurePosixPath(relative)
     notebooks = [file for file in files if file.lower().endswith(".ipynb")]
     if path.suffix == ".py":
@@ -173,14 +169,14 @@ def _like(files: tuple[str, ...], relative: str) -> str | None:
 
 
 def _same_words(wanted: str, name: str) -> bool:
-    """Whether each word of one name is a word of the other, if misspelt: `linear-output` is not `alexnet-output`."""
+    """Return whether two names have the same words, perhaps misspelt: `linear-output` is not `alexnet-output`."""
     words = [re.findall(r"[a-z]+", each.lower()) for each in (wanted, name)]
     pairs = ((each, others) for each, others in ((words[0], words[1]), (words[1], words[0])))
     return all(difflib.get_close_matches(word, others, cutoff=0.6) for own, others in pairs for word in own)
 
 
 def _is_named_as(file: PurePosixPath, path: PurePosixPath) -> bool:
-    """Whether a file is called as another, whatever texts are called behind their name."""
+    """Return whether a file has the other's name, whatever its text format."""
     texts = {file.suffix.lower(), path.suffix.lower()} <= _TEXTS
     return _plain_name(file.stem if texts else file.name) == _plain_name(path.stem if texts else path.name)
 
@@ -194,5 +190,5 @@ def _converted(notebook: str, relative: str) -> str:
 
 
 def _plain_name(name: str) -> str:
-    """A file name without case and without what people write for one another: `HW2-1.py` is `hw2_1.py`."""
+    """Return a file name without case and with common substitutions undone: `HW2-1.py` is `hw2_1.py`."""
     return re.sub(r"[\s_-]+", "_", re.sub(r"\s*\(\d+\)", "", name)).lower()

@@ -37,9 +37,9 @@ _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What lies there.
+    """What a form finds in its place instead of a value.
 
-    `unread`: a value was said, only not so that it can be read; a person can. `blank`: a template that is as it was.
+    `unread`: a value that can't be read, but that a person may see. `blank`: a template that nobody changed.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Note:
 
 
 def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
-    """What each form finds in its place, in the order of the forms, each once."""
+    """Return what each form finds in its place, in the order of the forms, each once."""
     forms = _beneath_headings(forms, submission)
     found = [note for form in forms for note in _notes(form, kind, submission)]
     found += _unannounced([form for form in forms if isinstance(form, TextForm) and form.file is None], submission)
@@ -58,7 +58,7 @@ def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[N
 
 
 def _beneath_headings(forms: list[Form], submission: Submission) -> list[Form]:
-    """Without those that look beneath headings that aren't there, where another's are: nobody writes all of them."""
+    """Return the forms without those whose headings nobody wrote, if another form's headings are there."""
     documents = [read_document(submission, path) for path in find_reports(submission)]
     absent = [
         form
@@ -95,7 +95,7 @@ def _instead(wanted: str, submission: Submission) -> Note | None:
 
 
 def _sources(form: BuildForm, submission: Submission) -> Note | None:
-    """C++ that lies in a folder that is not built."""
+    """Return a note on C++ sources in a folder that is not built."""
     found = [name for name in submission.files if name.endswith((".cpp", ".cc", ".cxx"))]
     if not found or not form.folder:
         return None
@@ -103,7 +103,7 @@ def _sources(form: BuildForm, submission: Submission) -> Note | None:
 
 
 def _function(form: CallForm, submission: Submission) -> Note | None:
-    """A function of almost that name, or a method of a class; else which functions there are."""
+    """Return a note on a function of almost that name or a method of a class; else on which functions there are."""
     path = code_file(form, submission)
     if not isinstance(path, str):
         return None
@@ -128,7 +128,7 @@ def _function(form: CallForm, submission: Submission) -> Note | None:
     if form.function in names:
         return Note(text=f"'{form.function}' in {path} is as in the template", blank=True)
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
-    alike = [name for name in names if _alike(form.function, name)]
+    alike = [name for name in names if _names_alike(form.function, name)]
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, alike)
     if offer:
         return Note(text=f"{path} has no '{form.function}'{offer} rename it to '{form.function}'")
@@ -141,10 +141,10 @@ def _plain(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether no word stands for another: `total_parameters` is not a mistyped `trainable_parameters`.
+def _names_alike(one: str, other: str) -> bool:
+    """Return whether names are alike, and no word is another word: `total_parameters` is no `trainable_parameters`.
 
-    Nor is it one of `non_trainable_parameters`, which has words of its own, and one that says the opposite.
+    Nor is it `non_trainable_parameters`, which has further words, one of them a negation.
     """
     words, others = one.split("_"), other.split("_")
     if len(words) == len(others):
@@ -156,7 +156,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _entry(form: EntryForm, submission: Submission) -> Note | None:
-    """What the file of entries holds where the entry is not."""
+    """Return a note on what the file of entries holds where the entry is missing."""
     found = next((found for each in entry.FILES if (found := locate(submission, each)) is not None), None)
     if not isinstance(found, str):
         return None
@@ -205,7 +205,7 @@ def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[
             why = document.problem or "may have lost a part when it was made text"
             yield Note(text=f"{path} {why}; report.md is read for certain", unread=True)
         elif form.after is not None and isinstance(kind, str):
-            yield from _said(form, form.after, document)
+            yield from _words_elsewhere(form, form.after, document)
         elif not of_task(document, form.report or ())[1]:
             yield Note(text=_no_heading(form, document))
 
@@ -217,8 +217,8 @@ def _other_report(submission: Submission) -> Iterator[Note]:
         yield Note(text=f"a report must be .md, .txt, .html, .ipynb, .docx or .pdf; there is {listed}")
 
 
-def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
-    """The words stand there: outside of the section, or before something that is not read as a number."""
+def _words_elsewhere(form: TextForm, words: str, document: Document) -> Iterator[Note]:
+    """Yield notes on the form's words outside of the section, or before something that is no number."""
     document, spans = of_task(document, form.report or ())
     for span in spans:
         for match in find_words(words, document.text, span.start, span.end):
@@ -239,7 +239,7 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
 
 
 def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note]:
-    """A section that holds numbers, and none of the words behind which the answer is looked for."""
+    """Yield a note on a section with numbers but without the form's words."""
     words = [form.after for form in forms if form.after is not None]
     if not words or len(words) < len(forms):
         return
@@ -265,7 +265,7 @@ def _no_heading(form: TextForm, document: Document) -> str:
 
 
 def _unreadable(rest: str) -> str:
-    """What keeps a number behind the words from being read."""
+    """Return why a number behind the words can't be read."""
     match = _NUMBER_LIKE.match(rest)
     if match is None or not _COMMA.match(match[1]):
         return ""

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from labgrade.answers import artifacts, call, run
 from labgrade.answers.question import about
 from labgrade.answers.reader.asks import (
+    Ask,
     ask_around,
-    ask_image,
     ask_lines,
     ask_mentions,
     ask_notes,
     ask_passages,
-    ask_present,
-    ask_seen,
-    ask_stray,
     ask_tables,
     ask_value,
 )
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
     from labgrade.answers.near_miss import Note
     from labgrade.answers.question import Question, Running
-    from labgrade.answers.reader.asks import Ask
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
@@ -63,7 +59,7 @@ _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.M
 
 
 def obtain(question: Question, running: Running) -> Answered:
-    """The answer in the first form that is present; MISSING with what was looked for where none is."""
+    """Return the answer in the first form that is present; MISSING with all that was looked for if none is."""
     wanted, submission = question.wanted, question.submission
     forms = [form for form in wanted.forms if not question.live_only or is_live(form)]
     failed: NoAnswer | None = None
@@ -75,7 +71,7 @@ def obtain(question: Question, running: Running) -> Answered:
             case RunForm() | BuildForm():
                 found = run.obtain(question, form, running.runs)
                 if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
-                    failed = _worse(failed, found)
+                    failed = _first_failed(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
                 found = _unless_taken(_read(question, form, running.reader, running), question)
@@ -90,44 +86,48 @@ def obtain(question: Question, running: Running) -> Answered:
         return failed
     if unread is not None:
         return unread
-    return _stray(forms, question, running.reader) or _none(forms, question, running.reader)
+    return _stray(forms, question, running.reader) or _no_answer(forms, question, running.reader)
 
 
-def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
+def _no_answer(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
     verdict = _missing(forms, question, reader)
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
 
 
 def _stray(forms: list[Form], question: Question, reader: Reader) -> Answered | None:
-    """What is likely to be the answer, in the file of entries under another name, which no other answer has."""
+    """Return the value of an entry with another name that is likely this answer and no other answer."""
     kind = question.wanted.type
-    asks = (ask_stray(kind, form) for form in forms if isinstance(form, EntryForm) and kind != "text")
+    asks = (
+        Ask(wanted="stray", kind=kind, forms=(form,))
+        for form in forms
+        if isinstance(form, EntryForm) and kind != "text"
+    )
     found = (each for ask in asks if isinstance(each := reader.ask(question.submission, ask), Answer))
     return next((each for each in found if _unless_taken(each, question)), None)
 
 
 def _unless_taken(found: Answered | None, question: Question) -> Answered | None:
-    """What was found, unless it is an entry of another name, which is another answer of the same task."""
+    """Return the value found, unless it is the entry of another answer of the same task."""
     return None if isinstance(found, Answer) and found.instead in question.taken else found
 
 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:
-    """Whether a file of entries can't be read, which does not say that the answer stands in it."""
+    """Return whether the file of entries can't be read, so that it does not show the answer."""
     return isinstance(form, EntryForm) and isinstance(found, NoAnswer) and not found.origin.endswith(f" {form.path}")
 
 
 def _points_elsewhere(found: Answered | None) -> bool:
-    """Whether all that stands there is a picture or an address, so that another form may have the text."""
+    """Return whether there is only a picture or an address, so that another form may have the text."""
     return isinstance(found, NoAnswer) and found.verdict.reason == POINTS_ELSEWHERE
 
 
 def is_live(form: Form) -> bool:
-    """Whether it can be computed again for another subject."""
+    """Return whether the answer can be computed again for another subject."""
     return isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies)
 
 
-def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
-    """The first that failed, else the first that ended well and said nothing."""
+def _first_failed(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
+    """Return the first failed run, else the first one that ended well without a value."""
     said_nothing = Outcome.MISSING
     if one is None or (one.verdict.outcome is said_nothing and other.verdict.outcome is not said_nothing):
         return other
@@ -135,7 +135,7 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
 
 
 def asks(task: Task, submission: Submission) -> Iterator[tuple[str, Mapping[str, Ask]]]:
-    """What may be read of a hand-in for a task, by what is read in one go: "" for what is likely to be needed."""
+    """Yield what may be read of a hand-in for a task, by what is read together: "" for what is likely needed."""
     printed = False  # whether tensors may be, where there is no code that gives them: no text is an answer then
     for wanted in task.answers.values():
         has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in wanted.forms)
@@ -151,19 +151,19 @@ def _asks_of(
     subject: SubjectSpec | None,
     has_code: bool,  # noqa: FBT001
 ) -> tuple[Mapping[str, Ask], Mapping[str, Ask]]:
-    """What is read first, and what only where no value is found; of a hand-in without code for it that is likely."""
+    """Return what is read first, and what only if no value is found; without code, the latter is likely needed."""
     live, model = [form for form in wanted.forms if is_live(form)], about(subject)
     read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     first = (
-        *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
+        *(Ask(wanted="present", forms=(form,)) for form in wanted.forms if isinstance(form, CallForm)),
         *(ask_value(wanted.type, form, model) for form in read),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
     )
     where_missing = (
-        *(ask_stray(wanted.type, form) for form in wanted.forms if isinstance(form, EntryForm)),
+        *(Ask(wanted="stray", kind=wanted.type, forms=(form,)) for form in wanted.forms if isinstance(form, EntryForm)),
         *(ask_notes(wanted.type, forms) for forms in (list(wanted.forms), live)),
-        *(ask_seen(wanted.type, form) for form in texts),
+        *(Ask(wanted="seen", kind=wanted.type, forms=(form,)) for form in texts),
     )
     if has_code:
         return by_name(first), by_name(where_missing)
@@ -179,7 +179,7 @@ _all_lines = ByIdentity(
 
 
 def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator[Ask]:
-    """All lines in which it may stand, and those that speak of its task."""
+    """Yield the asks for all lines in which it may be, and for those about its task."""
     texts = text_forms(wanted)
     for form in (*texts, TextForm(report=())):
         yield ask_lines(form, about)
@@ -192,27 +192,27 @@ def _lines(wanted: AnswerSpec, about: str, task: Task | None = None) -> Iterator
 
 
 def tables_of(wanted: AnswerSpec, *, around: bool = False) -> Iterator[Ask]:
-    """For all tables that may be the answer, in its section or around."""
+    """Yield the asks for all tables that may be the answer, in its section or around."""
     for form in {(form.report, form.file): form for form in text_forms(wanted)}.values():
         if form.report or not around:
             yield ask_tables(wanted.type, form, around=around)
 
 
 def mentions_of(task: Task, path: tuple[str, ...], about: str) -> Ask:
-    """For the lines of the report that speak of a task, under a path of headings or none."""
+    """Return the ask for the report's lines about a task, under a path of headings or none."""
     return ask_mentions(TextForm(report=path), about, _named_alike(task.path.parent, path[-1]) if path else ())
 
 
 @lru_cache
 def _named_alike(lab: Path, name: str) -> tuple[str, ...]:
-    """The other tasks of a lab whose names begin as one without a number does: `llm-ring` of `llm-lora`."""
+    """Return the lab's other tasks with the same first word, `llm-ring` for `llm-lora`, if it has no number."""
     alike = any_like(name)
     found = sorted(path.stem for path in lab.glob(f"{alike}.yaml")) if alike else []
     return tuple(each for each in found if each != name)
 
 
 def text_forms(wanted: AnswerSpec) -> list[TextForm]:
-    """The forms that look in a text; a text file without any words is one, too."""
+    """Return the forms that look in a text; a text file without words to look for is one, too."""
     texts = [form for form in wanted.forms if isinstance(form, FileForm) and form.pattern.endswith(_TEXTS)]
     return [
         *(form for form in wanted.forms if isinstance(form, TextForm)),
@@ -221,7 +221,7 @@ def text_forms(wanted: AnswerSpec) -> list[TextForm]:
 
 
 def report_path(wanted: AnswerSpec) -> tuple[str, ...]:
-    """The headings under which a report is to have the answer, or none."""
+    """Return the headings under which a report should have the answer, or none."""
     return next((form.report for form in text_forms(wanted) if form.report), ())
 
 
@@ -230,7 +230,7 @@ def _is_read(form: Form) -> bool:
 
 
 def _is_opened(form: Form, kind: AnswerType) -> bool:
-    """Whether it is a file that the reader leaves to others."""
+    """Return whether another program than the reader opens the file."""
     return kind in ARTIFACT_KINDS or (isinstance(form, FileForm) and artifacts.holds_tensors(kind, form.pattern))
 
 
@@ -242,7 +242,7 @@ def _read(question: Question, form: Form, reader: Reader, running: Running | Non
             said: tuple[str, ...] = reader.ask(question.submission, ask_passages("file", [form]))
             return artifacts.of_report(said, running.store) if running is not None else None
         made = artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
-        return _seen(made, question.submission, reader) if question.wanted.type == "image" else made
+        return _unless_blank(made, question.submission, reader) if question.wanted.type == "image" else made
     if isinstance(form, FileForm) and artifacts.holds_tensors(question.wanted.type, form.pattern):
         return (
             artifacts.obtain_tensors(question.wanted.type, form, question.submission, running.runner)
@@ -253,9 +253,9 @@ def _read(question: Question, form: Form, reader: Reader, running: Running | Non
     return found
 
 
-def _seen(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
-    """The picture, unless it shows nothing."""
-    problem = reader.ask(submission, ask_image(found.origin)) if isinstance(found, Answer) else ""
+def _unless_blank(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
+    """Return the picture, unless it shows nothing."""
+    problem = reader.ask(submission, Ask(wanted="image", about=found.origin)) if isinstance(found, Answer) else ""
     if not problem or found is None:
         return found
     verdict = without_value(
@@ -265,7 +265,7 @@ def _seen(found: Answered | None, submission: Submission, reader: Reader) -> Ans
 
 
 def _compared(found: Answered, question: Question, later: list[Form], reader: Reader) -> Answered:
-    """The answer with a remark for each later form that says something else. Only numbers are compared."""
+    """Return the answer with a remark for each later form with another value. Only numbers are compared."""
     if not isinstance(found, Answer) or not isinstance(found.value, Number):
         return found
     remarks = list(found.remarks)
@@ -281,7 +281,7 @@ def _differ(one: Number, other: Number) -> bool:
 
 
 def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
-    """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
+    """Return MISSING with what was looked for; MANUAL if there is a value that can't be read."""
     kind, submission = question.wanted.type, question.submission
     if submission.unread:
         return submission.unread_verdict()
@@ -296,7 +296,7 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     if notes and all(note.blank for note in notes):
         return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(looked_for) - 1)}")
     texts = [form for form in forms if isinstance(form, TextForm)]
-    found: list[Seen | None] = [reader.ask(submission, ask_seen(kind, form)) for form in texts]
+    found: list[Seen | None] = [reader.ask(submission, Ask(wanted="seen", kind=kind, forms=(form,))) for form in texts]
     seen = sorted((each for each in found if each is not None), key=lambda each: not each.is_table)
     what = seen[0].text if seen else "no answer was found" if notes else "nothing was handed in"
     if question.live_only and len(forms) < len(question.wanted.forms) and not (seen or notes):
@@ -317,7 +317,7 @@ def _elsewhere(count: int) -> str:
 
 
 def places(forms: Iterable[Form]) -> list[str]:
-    """Forms in words, each place once: `'Total MACs' or 'MACs' in out.txt`."""
+    """Return where the forms look, in words and each place once: `'Total MACs' or 'MACs' in out.txt`."""
     found: dict[tuple[str, bool], list[str]] = {}
     for form in forms:
         words, place = _described(form)
@@ -334,7 +334,7 @@ def _joined(words: list[str], place: str) -> str:
 
 
 def _described(form: Form) -> tuple[str, str]:
-    """What a form is known by, if anything, and where it is."""
+    """Return the words by which a form is known, if any, and where it looks."""
     match form:
         case BuildForm():
             return f"a C++ program '{form.program}'", form.folder

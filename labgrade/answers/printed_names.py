@@ -25,7 +25,7 @@ _MOST_OBJECTS = 50
 
 
 def obtain(kind: AnswerType, wanted: EntryForm, submission: Submission) -> Answered | None:
-    """The entry of the last JSON object in the file `stdout`, else of a line; none of several lines that differ."""
+    """Return the entry of the last JSON object in the file `stdout`, else the value of the line of that name."""
     found = read_bytes(submission, PRINTED, LARGEST)
     data = b"" if isinstance(found, Unreadable) else _json_in(decoded(found))
     if data:
@@ -40,7 +40,7 @@ def obtain(kind: AnswerType, wanted: EntryForm, submission: Submission) -> Answe
 
 
 def _json_in(said: str) -> bytes:
-    """The last JSON object that begins a line of what was printed; nothing where there is none."""
+    """Return the last JSON object that begins on a line of what was printed; empty if there is none."""
     decoder = json.JSONDecoder()
     found = b""
     for start in list(re.finditer(r"^[ \t]*\{", said, re.MULTILINE))[-_MOST_OBJECTS:]:

@@ -34,7 +34,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def code_file(form: CallForm, submission: Submission) -> str | Unreadable | None:
-    """The file in which the function is looked for: of the form's name, or a notebook where these are accepted."""
+    """Return the file that should have the function: of the form's name, or a notebook if these are accepted."""
     found = locate(submission, form.file)
     if found is not None or not form.notebook:
         return found
@@ -45,7 +45,7 @@ def code_file(form: CallForm, submission: Submission) -> str | Unreadable | None
 
 
 def tree_of(source: bytes, file: str) -> ast.Module:
-    """The syntax tree of a file, or of all cells of a notebook.
+    """Return the syntax tree of a file, or of all cells of a notebook.
 
     Raises:
         SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError: it is no Python.
@@ -58,10 +58,10 @@ NO_PYTHON = (SyntaxError, ValueError, TypeError, KeyError, AttributeError, Recur
 
 
 def present(form: CallForm, submission: Submission) -> bool:
-    """Whether the file binds the function's name at its top level, as far as its source tells.
+    """Return whether the file binds the function's name at its top level, as far as the source shows.
 
-    A file with a star import may bind any name, and what cannot be parsed is the student's attempt all the same: both
-    are present, and calling the function tells the rest.
+    A file with a star import may bind any name, and a file that can't be parsed is the student's attempt all the same:
+    both are present, and the call shows the rest.
     """
     file = code_file(form, submission)
     if file is None or isinstance(file, Unreadable):
@@ -90,7 +90,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def returned(kind: AnswerType, submission: Submission) -> Answered:
-    """The value that a text stands for which a function returned: the file `returned`."""
+    """Return the value in a text that a function returned, in the file `returned`."""
     data = read_bytes(submission, RETURNED, _SOURCE_BYTES << 2)
     if isinstance(data, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, data.reason))
@@ -101,7 +101,7 @@ def returned(kind: AnswerType, submission: Submission) -> Answered:
 
 
 def _printed(text: str, kind: AnswerType) -> Value:
-    """A text that was returned: read like a printed text where it holds a table.
+    """Read a text that was returned like a printed text, if it holds a table.
 
     Raises:
         WrongTypeError: it is no value of the kind.
@@ -118,7 +118,7 @@ def _printed(text: str, kind: AnswerType) -> Value:
 
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    """A template that nobody filled in: a docstring at most, then what does nothing, or `raise NotImplementedError`."""
+    """Return whether a function is an unfilled template: a docstring and `pass`, or `raise NotImplementedError`."""
     function = not isinstance(node, ast.ClassDef) and not node.decorator_list
     body = [each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
     match body:
@@ -132,7 +132,7 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> boo
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
-    """Every name bound at the top level, also within `if`, `try`, `with` and loops; `*` for a star import."""
+    """Yield every name bound at the top level, also within `if`, `try`, `with` and loops; `*` for a star import."""
     nodes: list[ast.AST] = list(tree.body)
     while nodes:
         node = nodes.pop()
@@ -154,7 +154,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def functions_behind(submission: Submission, file: str, function: str) -> set[str]:
-    """The other functions of a file that one leads to, as its text tells; none where that can't be read."""
+    """Return the other functions of a file that one calls, as its text shows; none if it can't be parsed."""
     source = read_bytes(submission, file, _SOURCE_BYTES)
     if isinstance(source, Unreadable):
         return set()
@@ -174,7 +174,7 @@ def functions_behind(submission: Submission, file: str, function: str) -> set[st
 
 
 def _not_local(function: ast.FunctionDef) -> set[str]:
-    """The names that a function uses and binds nowhere."""
+    """Return the names that a function uses and does not bind."""
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
     bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
@@ -182,7 +182,7 @@ def _not_local(function: ast.FunctionDef) -> set[str]:
 
 
 def code_digest(file: Path, function: str) -> str:
-    """A digest of a function and of all in its file that it leads to; of the whole file where that is not known."""
+    """Return a digest of a function and all that it uses in its file; of the whole file if that is not known."""
     try:
         text = file.read_bytes()
     except OSError:
@@ -197,9 +197,9 @@ def code_digest(file: Path, function: str) -> str:
 
 
 def reachable_names(tree: ast.Module, names: set[str], *, exactly: bool = False) -> set[str]:
-    """The names at the top of a module that `names` lead to; statements that just run lead on, too.
+    """Return the top-level names that `names` lead to; statements that are no definitions count, too.
 
-    `exactly`: a variable of a function's own is no function of the same name.
+    `exactly`: a function's own variable does not stand for a function of that name.
     """
     used = _global_names if exactly else _names
     bound: dict[str, list[ast.stmt]] = {}
@@ -218,7 +218,7 @@ def reachable_names(tree: ast.Module, names: set[str], *, exactly: bool = False)
 
 
 def binds(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a module binds."""
+    """Return the names that a top-level statement binds."""
     if isinstance(node, _DEFINITIONS):
         return {node.name}
     if isinstance(node, IMPORTS):
@@ -231,18 +231,18 @@ def binds(node: ast.stmt) -> set[str]:
 
 
 def runs(node: ast.stmt) -> bool:
-    """Whether it is neither a definition nor an import nor a text: it does something when the module is imported."""
+    """Return whether a statement does something at import: it is no definition, no import and no text."""
     simple = (*_DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
     return not isinstance(node, simple) and not is_text(node) and not is_idle(node)
 
 
 def is_text(node: ast.stmt) -> bool:
-    """A docstring, or a text that stands like one."""
+    """Return whether a statement is a text alone, such as a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def is_idle(node: ast.stmt) -> bool:
-    """What does nothing when the module is imported: below `if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
+    """Return whether an `if` does nothing at import: `if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
@@ -252,7 +252,7 @@ def is_idle(node: ast.stmt) -> bool:
 
 
 def _global_names(node: ast.AST) -> set[str]:
-    """The names of a statement that are those of the module."""
+    """Return the module's names that a statement uses."""
     tables = [symtable.symtable(ast.unparse(node), "statement", "exec")]
     found = {each.get_name() for each in tables[0].get_symbols() if each.is_referenced()}
     while tables:

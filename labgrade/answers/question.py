@@ -23,7 +23,7 @@ class Question:
     """One answer that is wanted of one submission, for one subject.
 
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an ONNX
-    subject, by name, for a call that takes their path. `limits`: of what runs to find the answer. `taken`: the names of
+    subject, by name, for a call that takes their path. `limits`: of the code that runs to find the answer. `taken`: the
     entries that are other answers of the same task.
     """
 
@@ -37,25 +37,25 @@ class Question:
 
     @property
     def about(self) -> str:
-        """The model in question, or "": a value that a text gives for another one is doubted."""
+        """Return the model in question, or ""; a value that a text gives for another model is doubted."""
         return about(self.subject)
 
 
 def taken_by_others(task: Task, name: str) -> frozenset[str]:
-    """The names of entries that are other answers of a task."""
+    """Return the names of entries that are other answers of a task."""
     others = (each for other, each in task.answers.items() if other != name)
     return frozenset(form.path for each in others for form in each.forms if isinstance(form, EntryForm))
 
 
 def about(subject: SubjectSpec | None) -> str:
-    """The model in question, or ""."""
+    """Return the model in question, or ""."""
     return subject.model if subject is not None and not subject.is_config else ""
 
 
 class Running(Protocol):
-    """What runs students' code: functions and C++ by `runner`, programs by `runs`; what they write goes to `store`.
+    """The parts that run students' code: `runner` functions and C++, `runs` programs; their files go to `store`.
 
-    `reader` reads what they wrote down.
+    `reader` reads what students wrote down.
     """
 
     reader: Reader

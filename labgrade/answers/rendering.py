@@ -38,7 +38,7 @@ CODE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFile:
-    """A file's code. `tokens`: without comments and spaces, a letter for a name or a string; `lines`: of each sign."""
+    """A file's code. `tokens`: without comments and blanks, a letter for each name or string; `lines`: of each sign."""
 
     path: str
     text: str
@@ -47,7 +47,7 @@ class CodeFile:
 
 
 def as_html(text: str, line: int = 0) -> str:
-    """Markdown as HTML: tables, code and emphasis; HTML in it stays text, and nothing is linked or loaded.
+    """Return Markdown as HTML: tables, code and emphasis; HTML in it stays text, and nothing is linked or loaded.
 
     `line`, counted from 1, is where a value was read: the smallest block around it has the class `READ_HERE`.
     """
@@ -109,7 +109,7 @@ def _address(_renderer: Any, tokens: Any, index: int, *_: Any) -> str:
 
 
 def as_pixels(submission: Submission, path: str) -> Array | str:
-    """A picture of a hand-in, at most `LONGEST_SIDE` wide and high: rows of red, green, blue, opacity; or why not."""
+    """Return a picture, at most `LONGEST_SIDE` wide and high, as rows of red, green, blue, opacity; or why not."""
     import io
     import warnings
 
@@ -133,7 +133,7 @@ def as_pixels(submission: Submission, path: str) -> Array | str:
 
 
 def empty_picture(submission: Submission, path: str) -> str:
-    """Why a picture shows nothing: a few pixels, or one colour; "" of what can't be opened, for a person to see."""
+    """Return why a picture shows nothing: a few pixels, or one colour; "" if it can't be opened: a person looks."""
     try:
         pixels = as_pixels(submission, path)
     except ImportError:  # without Pillow
@@ -147,7 +147,7 @@ def empty_picture(submission: Submission, path: str) -> str:
 
 
 def as_code(submission: Submission) -> tuple[CodeFile, ...]:
-    """The code that was handed in, as tokens; what can't be read as text, or is too large, is left out."""
+    """Return the code that was handed in, as tokens; files that are no text, or too large, are left out."""
     found, left = [], LARGEST_CODE
     for path in submission.files:
         suffix = PurePosixPath(path).suffix.lower()
@@ -173,7 +173,7 @@ def _cells(notebook: Any) -> Iterator[str]:
 
 
 def _tokens(text: str, language: str) -> Iterator[tuple[str, int]]:
-    """What code says whatever its names are, and in which line, counted from 1."""
+    """Yield the tokens of code without its names, each with its line, counted from 1."""
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Comment, Name, String, Whitespace
 

@@ -56,10 +56,10 @@ _NO_REPORT = re.compile(
 
 
 def find_reports(submission: Submission) -> tuple[str, ...]:
-    """The written reports nearest to the top: named `report` in a format that is read, else any other document.
+    """Return the reports nearest to the top: named `report` in a format that is read, else any other document.
 
-    `report.md` comes first. Of one name in several formats, as where it was exported, those that lose least. Of more
-    than a person would write, as where texts are data, the first ones, plain texts last.
+    `report.md` comes first. Of one name in several formats, as after an export, those that lose least. Of more than a
+    person would write, as if texts are data, the first ones, plain texts last.
     """
     return _reports_among(submission.files)
 
@@ -80,9 +80,9 @@ def _reports_among(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parts(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Span, ...]]:
-    """The parts under a path of headings, or of what stands behind the task's number, and the document they are of.
+    """Return the parts under a path of headings, or behind the task's number, and the document they belong to.
 
-    Those of another task where all they say is `see 2-1-1`.
+    If all they say is `see 2-1-1`, the parts of that task.
     """
     own, spans = of_task(document, path)
     said = " ".join(own.text[span.start : min(span.end, span.start + _LONGEST_LINE)].strip() for span in spans)
@@ -94,9 +94,9 @@ def parts(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Sp
 
 
 def passages(forms: Sequence[TextForm], submission: Submission, *, written: bool = True) -> tuple[str, ...]:
-    """The parts of the hand-in in which these forms look, each once, with where it stands.
+    """Return the parts of the hand-in in which these forms look, each once, with its place.
 
-    As they were `written`: with addresses and images, in which no values are looked for.
+    They are as `written`: with addresses and images, in which no values are looked for.
     """
     found: dict[str, str] = {}
     for form in forms:
@@ -118,7 +118,7 @@ def passages(forms: Sequence[TextForm], submission: Submission, *, written: bool
 
 
 def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
-    """The lines in which a form looks, as typed pieces."""
+    """Return the lines in which a form looks, as typed pieces."""
     found: list[Line] = []
     for path in (form.file,) if form.file is not None else find_reports(submission):
         document = read_document(submission, path)
@@ -130,10 +130,10 @@ def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...
 
 
 def mentions(form: TextForm, submission: Submission, about: str, others: tuple[str, ...] = ()) -> tuple[Line, ...]:
-    """The lines of a report that have the number of a form's task and are no heading; without a path, of any task.
+    """Return a report's lines with the number of a form's task that are no heading; without a path, of any task.
 
-    Of a report that has no such numbers, under a path of one task: what is not under a heading of another model, nor
-    of one of the `others`, tasks by their names.
+    In a report without such numbers, under a path of one task: lines that are under no heading of another model, nor of
+    one of the `others`, tasks by their names.
     """
     found: list[Line] = []
     for path in find_reports(submission) if form.file is None else ():
@@ -150,7 +150,7 @@ def mentions(form: TextForm, submission: Submission, about: str, others: tuple[s
 
 
 def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
-    """The lines in which a task without a section may be answered: in no task's."""
+    """Return the lines that belong to no task, in which a task without a section may be answered."""
     found: list[Line] = []
     under = form.report or ()
     for path in find_reports(submission) if under else ():
@@ -162,7 +162,7 @@ def around(form: TextForm, submission: Submission, about: str) -> tuple[Line, ..
 
 
 def below(submission: Submission, read: Sequence[str]) -> tuple[str, ...]:
-    """A remark for staff where other reports lie deeper than those that were read."""
+    """Return a remark for staff if other reports lie deeper than those that were read."""
     deeper = [file for file in submission.files if _is_report(file) and file not in read]
     if not deeper or not any(map(_is_report, read)):
         return ()
@@ -170,7 +170,7 @@ def below(submission: Submission, read: Sequence[str]) -> tuple[str, ...]:
 
 
 def together(found: Sequence[Answered]) -> Answered:
-    """What reports of the same level say: one value where they agree, else MANUAL with every place."""
+    """Return the common value of reports of the same level if they agree; else MANUAL with every place."""
     first = found[0]
     if len(found) == 1:
         return first

@@ -43,9 +43,9 @@ _ASIDE = "it stands on stderr; print answers with std::cout"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A program that has ended: what came of it, what it printed (one file, `stdout`), and the files that it wrote.
+    """A program that has ended: its outcome, what it printed (one file, `stdout`), and the files that it wrote.
 
-    `notes` and `hint`: what the build of it has to say.
+    `notes` and `hint` are those of its build.
     """
 
     run: ProgramRun
@@ -58,8 +58,8 @@ class Ran:
 class Runs:
     """Runs each program once for each submission, subject and limits. Use as a context manager, or call `close`.
 
-    `provide` gives the file behind a source of `RunForm.provide`, for the subject at hand; `builder` builds what is
-    handed in as C++, `reader` reads what was printed and written.
+    `provide` returns the file for a source of `RunForm.provide`, for the subject at hand; `builder` builds C++,
+    `reader` reads what programs printed and wrote.
     """
 
     def __init__(self, runner: Runner, provide: Provide, builder: Builder, reader: Reader) -> None:
@@ -86,7 +86,7 @@ class Runs:
         subject: SubjectSpec | None,
         limits: Limits,
     ) -> Ran:
-        """What came of the program, whose file or sources were found at `found`.
+        """Run the program, whose file or sources are at `found`, unless it ran before; return its outcome.
 
         Raises:
             FaultError: what has to be provided can't be made, or what builds it is missing.
@@ -124,7 +124,7 @@ class Runs:
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-runs-", ignore_cleanup_errors=True)
         home = Path(tempfile.mkdtemp(dir=self._home.name))
-        files = {_below(base, path): data for path, data in ended.files.items()}
+        files = {_below_base(base, path): data for path, data in ended.files.items()}
         return Ran(
             run=replace(ended, files={}),
             printed=_kept(submission.name, home / "printed", {PRINTED: ended.stdout}),
@@ -135,9 +135,9 @@ class Runs:
 
 
 def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answered | None:
-    """The value that the program prints or writes, or why there is none; None where the program is not handed in.
+    """Return the value that the program prints or writes, or why there is none; None if there is no such program.
 
-    A value that was there before the program failed counts, and a note says how it failed.
+    A value from before the program failed counts, and a note says how it failed.
     """
     kind = question.wanted.type
     found = _found(form, question.submission)
@@ -149,10 +149,10 @@ def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answere
     value: Answered | None = _read(runs, kind, form, ran)
     aside: tuple[str, ...] = ()
     if value is None and isinstance(form, BuildForm):
-        value, aside = _on_stderr(runs, kind, form, ran)
+        value, aside = _found_on_stderr(runs, kind, form, ran)
     failed = ran.run.status != "returned"
     notes = (*ran.notes, *advice.notes(ran.run), *aside)
-    facts = _shown(ran.run)
+    facts = _streams(ran.run)
     printed = "\n".join(facts.values())
     if value is not None and (isinstance(value, Answer) or not failed):
         later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
@@ -186,8 +186,8 @@ def _read(runs: Runs, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> 
     return runs.reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 
 
-def _on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
-    """A value that went to the other stream, which a terminal shows all the same, with a note."""
+def _found_on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
+    """Return a value that was printed to stderr, which a terminal shows all the same, with a note."""
     if not ran.run.stderr.strip():
         return None, ()
     place = Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "stderr"
@@ -199,7 +199,7 @@ def _on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple
 
 
 def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
-    """Why a program that ended well gave no answer."""
+    """Return why a program that ended well gave no answer."""
     reads = form.reads
     if isinstance(reads, EntryForm):
         lines = [line.strip() for line in decoded(ran.run.stdout).splitlines() if line.strip()]
@@ -216,19 +216,19 @@ def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
     return f"{form.command} ended well, but {words or 'no value of the kind asked for'} is not {where}"
 
 
-def _shown(run: ProgramRun) -> dict[str, str]:
-    """For staff: what it printed, and said on stderr."""
+def _streams(run: ProgramRun) -> dict[str, str]:
+    """Return the program's output and errors, for staff."""
     streams = {"printed": decoded(run.stdout), "stderr": decoded(run.stderr)}
     return {name: excerpt(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
 
 
-def _below(base: str, path: str) -> str:
-    """A path within the folder that the program ran in; what it wrote elsewhere keeps its path from the top."""
+def _below_base(base: str, path: str) -> str:
+    """Return a path within the folder that the program ran in; other paths keep their path from the top."""
     return path[len(base) + 1 :] if base and path.startswith(f"{base}/") else path
 
 
 def _kept(name: str, folder: Path, files: Mapping[str, bytes]) -> Submission:
-    """Write the files below a folder of labgrade's. Their names are a student's: what leads elsewhere is left out."""
+    """Write the files below a folder of labgrade's and return them; names that lead elsewhere are left out."""
     folder.mkdir()
     kept = []
     for path, data in files.items():

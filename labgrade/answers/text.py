@@ -41,7 +41,7 @@ _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The text that a form names, what is asked of it, and how to say where something stands in it.
+    """The text that a form names, what is asked of it, and how messages name a place in it.
 
     `about`: the model in question, or "".
     """
@@ -67,10 +67,10 @@ class _Place:
 
 
 def obtain(kind: AnswerType, form: TextForm, submission: Submission, *, about: str = "") -> Answered | None:
-    """The value that the text says; None where there is no such file, heading or word, or no value behind it.
+    """Return the value in the text; None if there is no such file, heading or word, or no value behind it.
 
-    `about`: the model in question; a value that is said of another one is doubted. MANUAL where the text says
-    different values behind the same words or none plainly, FAULT where a pattern of the spec fails.
+    `about`: the model in question; a value of another one is doubted. MANUAL if the text has different values behind
+    the same words or none plainly, FAULT if a pattern of the spec fails.
     """
     if form.file is not None:
         document = read_document(submission, form.file)
@@ -86,7 +86,7 @@ def obtain(kind: AnswerType, form: TextForm, submission: Submission, *, about: s
 
 
 def _in(document: Document | Unreadable, kind: AnswerType, form: TextForm, about: str) -> Answered | None:
-    """What one document says."""
+    """Return the value in one document."""
     if isinstance(document, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
     place = _place(document, form, about)
@@ -95,14 +95,14 @@ def _in(document: Document | Unreadable, kind: AnswerType, form: TextForm, about
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a text says where a value is missed. `is_table`: rows of which the total is missing."""
+    """What a text has in place of a missing value. `is_table`: rows without their total."""
 
     text: str
     is_table: bool = False
 
 
 def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> Seen | None:
-    """What the text says that is no value behind the form's words; None where that is nothing."""
+    """Return what the text has behind the form's words that is no value; None if that is nothing."""
     if form.after is None or kind not in ("count", "bytes", "number", "time"):
         return None
     paths = (form.file,) if form.file is not None else find_reports(submission)
@@ -174,7 +174,7 @@ def _candidates(place: _Place, words: str, kind: str) -> list[Candidate]:
 
 
 def _doubted(place: _Place, words: str, found: list[Candidate]) -> NoAnswer:
-    """Values that the text does not plainly give as the answer, each with what makes one doubt it."""
+    """Return MANUAL with the values that the text does not plainly give as the answer, and why each is in doubt."""
     reason = f"'{words}' is not plainly followed by a value: {_listed(place, found)}"
     return place.no_answer(Outcome.MANUAL, reason, found[0].position, hint="say the value plainly behind these words")
 
@@ -185,7 +185,7 @@ def _refused(place: _Place, words: str, found: Candidate) -> NoAnswer:
 
 
 def _agreed(found: list[Candidate]) -> Candidate | None:
-    """The finest of candidates that all say the same; None where they differ."""
+    """Return the finest of candidates that all agree; None if they differ."""
     numbers = [each.value for each in found if isinstance(each.value, Number)]
     if numbers:
         finest = finest_of(numbers)
@@ -195,7 +195,7 @@ def _agreed(found: list[Candidate]) -> Candidate | None:
 
 
 def _listed(place: _Place, found: list[Candidate]) -> str:
-    """The different values with their lines, each once."""
+    """Return the different values with their lines, each once."""
     first: dict[str, Candidate] = {}
     for each in found:
         first.setdefault(str(each.value), each)
@@ -207,7 +207,7 @@ def _listed(place: _Place, found: list[Candidate]) -> str:
 
 
 def _found(place: _Place, pattern: str, kind: AnswerType) -> Answered | None:
-    """What an expert's pattern matches."""
+    """Return the value that a spec's pattern matches."""
     found: list[Candidate] = []
     problem = ""
     for span in place.spans:
@@ -233,7 +233,7 @@ def _found(place: _Place, pattern: str, kind: AnswerType) -> Answered | None:
 
 
 def _whole(place: _Place, kind: str) -> Answered | None:
-    """A text that is the value."""
+    """Return a text that is the value as a whole."""
     within = [(span.start, min(span.end, span.start + _MOST_SEEN * 2)) for span in place.spans]
     said = " ".join(place.document.text[start:end].strip() for start, end in within)
     written = " ".join(place.document.as_written(start, end).strip() for start, end in within)
@@ -248,7 +248,7 @@ def _whole(place: _Place, kind: str) -> Answered | None:
 
 
 def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | None:
-    """The table in the text: the longest where there are several."""
+    """Return the table in the text: the longest of several."""
     tables: list[TableFound] = []
     problems: list[TableProblem] = []
     for span in place.spans:
@@ -286,7 +286,7 @@ def _where(found: TableFound) -> int:
 
 
 def tables(kind: AnswerType, form: TextForm, submission: Submission, *, around: bool = False) -> tuple[Answer, ...]:
-    """All that may be the table where a form looks, or outside of the sections of tasks."""
+    """Return all that may be the table where a form looks, or outside of the sections of tasks."""
     table_kind = kind if isinstance(kind, TableType) else _HISTOGRAM
     found: list[Answer] = []
     for path in (form.file,) if form.file is not None else find_reports(submission):
@@ -332,18 +332,18 @@ sys.stdout.write(json.dumps(matches))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What the group `answer` matched, and where."""
+    """The match of the group `answer`, and its place."""
 
     position: int
     text: str
 
 
 class PatternError(Exception):
-    """The pattern took too long or failed. The message names it; it is the author's to mend, not the student's."""
+    """The pattern took too long or failed. The message names it; the author has to mend it, not the student."""
 
 
 def search(pattern: str, text: str, *, seconds: float = _SECONDS) -> list[Match]:
-    """The first matches (at most 100) of a pattern with a group named `answer`; `^` and `$` stand at every line.
+    """Return the first matches (at most 100) of a pattern with a group `answer`; `^` and `$` match at every line.
 
     Raises:
         PatternError: no result after `seconds`, or the pattern is not valid.

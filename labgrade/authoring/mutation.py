@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from labgrade.answers import call
+from labgrade.answers import artifacts, call
 from labgrade.answers.question import Question
 from labgrade.answers.reading.documents import locate
 from labgrade.authoring.mutants import Mutant, mutants
@@ -235,7 +235,7 @@ class Planner:
     def _form(self, check: Check) -> CallForm | None:
         """Return the call form of an answer that one process may call for several subjects."""
         forms = [form for form in self._task.answers[check.answer].forms if isinstance(form, CallForm)]
-        fits = call.writes if check.measured else call.returns
+        fits = artifacts.writes if check.measured else call.returns
         return forms[0] if len(forms) == 1 and fits(forms[0]) else None
 
     def _is_small(self, subject: SubjectSpec | None) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.core.results import Submission
-    from labgrade.core.task import Alternative, Check, Source, SubjectSpec, Task
+    from labgrade.core.task import Alternative, Check, SubjectSpec, Task
     from labgrade.judging.items import Item
     from labgrade.run.grader import Grader
 
@@ -149,15 +149,11 @@ def _wrong_values(task: Task) -> list[tuple[Alternative, list[Item]]]:
     found: dict[tuple[str, str], tuple[Alternative, list[Item]]] = {}
     for check in task.checks:
         for known in check.misconceptions:
-            key = (check.answer, repr(_meaning(known.source)))
+            key = (check.answer, repr(replace(known.source, mark=None)))
             if key not in found and check.measured is None:
                 own = [item for item in items(task) if item.check.answer == check.answer and _comparable(item, known)]
                 found[key] = known, own
     return list(found.values())
-
-
-def _meaning(source: Source) -> Source:
-    return replace(source, mark=None)
 
 
 def _comparable(item: Item, known: Alternative) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.collect.giving_back import Package
@@ -27,7 +26,7 @@ def packages(found: Whole, names: Collection[str]) -> Iterator[Package]:
     """
     html.refuse_without()
     lab = found.collected.lab
-    texts = load.lab_texts(course.folders(Path.cwd())[0])
+    texts = load.lab_texts(course.folders(found.root)[0])
     titles = {each.lab: each.title for each in texts}
     report = replace(found.students, labs=texts, notes=())
     for each in report.submissions:

@@ -11,7 +11,7 @@ from labgrade.core.errors import NOT_RIGHT, OK
 from labgrade.ledger import read as reading
 from labgrade.ledger.database import Ledger
 from labgrade.reports.plain_page import Page
-from labgrade.reports.summary import facts, full_reason, hint, worth
+from labgrade.reports.summary import facts, full_reason, hint, points, worth
 from labgrade.review import pending
 from labgrade.review import results as whole
 from labgrade.review.decisions import Place, in_words
@@ -20,6 +20,7 @@ from labgrade.spec import course, load
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from labgrade.ledger.read import Story
 
@@ -62,11 +63,18 @@ def explain(options: argparse.Namespace) -> int:
         check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
         chosen = [each for each in chosen if each.place[2] == check]
     page = Page(Console(highlight=False))
+    decided = {
+        (each.name, task.lab, task.id, check.id): check.earned
+        for each in found.staff.submissions
+        for task in each.tasks
+        for check in task.checks
+        if check.decision is not None
+    }
     passed_over = dict(other for each in found.shown.submissions for other in each.others)
     if who in passed_over:
         page.paragraph(passed_over[who], indent=0, label="does not count: ", style="yellow")
     for each in chosen:
-        _print_stories(page, found.names.of(who), each)
+        _print_stories(page, found.names.of(who), each, decided.get((who, *each.place)))
         for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
             page.paragraph(in_words(ruling), indent=2, label="decided: ")
         if each.place in held:
@@ -94,11 +102,14 @@ def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
     return look_up(asked, names, what, f"'{results}'")
 
 
-def _print_stories(page: Page, who: str, story: Story) -> None:
+def _print_stories(page: Page, who: str, story: Story, decided: Fraction | None) -> None:
     graded, verdict = story.graded, story.graded.verdict
     page.blank()
     place = f"  {' '.join(story.place[1:])}"
-    page.line(("submission ", "dim"), (who + place, "bold"), right=(worth(graded), "bold"), hang=11, gutter=page.gutter)
+    got = worth(graded)
+    if decided is not None:
+        got = f"{points(decided)} of {points(graded.points)}, decided; labgrade: {verdict.outcome}"
+    page.line(("submission ", "dim"), (who + place, "bold"), right=(got, "bold"), hang=11, gutter=page.gutter)
     page.rule()
     found = facts(verdict, kinds=True)
     rows = [

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.format and not options.merge:
         message = "say which --format to write, or --merge a gradebook"
         raise UsageError(message)
-    report, for_them = _reports(options)
+    report, for_them, root = _reports(options)
     if NOT_ENDED in report.notes:
         print(for_terminal(f"not final: {NOT_ENDED}"), file=sys.stderr)  # noqa: T201
     if options.merge and options.format and options.out is not None and _is_file(options.out, ".csv"):
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]
-    shown = {**dict.fromkeys(chosen, report), **_render_for_students(chosen, for_them)}
+    shown = {**dict.fromkeys(chosen, report), **_render_for_students(chosen, for_them, root)}
     if options.out is None:
         _print(shown)
     else:
@@ -113,21 +113,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _render_for_students(chosen: Iterable[str], for_them: Callable[[], Report]) -> dict[str, Report]:
+def _render_for_students(chosen: Iterable[str], for_them: Callable[[], Report], root: Path) -> dict[str, Report]:
     """Render the formats that are for students from what they may see."""
     own = [name for name in chosen if FORMATS[name].students]
-    return dict.fromkeys(own, replace(for_them(), labs=load.lab_texts(course.folders(Path.cwd())[0]))) if own else {}
+    return dict.fromkeys(own, replace(for_them(), labs=load.lab_texts(course.folders(root)[0]))) if own else {}
 
 
-def _reports(options: argparse.Namespace) -> tuple[Report, Callable[[], Report]]:
-    """Return the report to export, and a function that gives what students may see of it.
+def _reports(options: argparse.Namespace) -> tuple[Report, Callable[[], Report], Path]:
+    """Return the report to export, a function that gives what students may see of it, and the course's folder.
 
     Raises:
         UsageError: there is none.
     """
     if options.json is None:
         found = results.read(options.results)
-        return found.shown, lambda: found.students
+        return found.shown, lambda: found.students, found.root
     path = options.json
     try:
         text = path.read_text(encoding="utf-8")
@@ -136,7 +136,7 @@ def _reports(options: argparse.Namespace) -> tuple[Report, Callable[[], Report]]
         message = f"'{path}' can't be read: {what}"
         raise UsageError(message) from error
     report = json.read(text, str(path))
-    return report, lambda: report
+    return report, lambda: report, Path.cwd()
 
 
 def _print(shown: Mapping[str, Report]) -> None:

@@ -58,7 +58,7 @@ def decider(options: argparse.Namespace) -> str:
         message = "it is not known who you are; say --by NAME"
         raise UsageError(message) from None
     try:
-        return marker(said, options.roster)
+        return marker(said, options.results, options.roster)
     except UsageError as error:
         message = f"{error}; say who you are with {'--as' if hasattr(options, 'handed_out') else '--by'}"
         raise UsageError(message) from None
@@ -131,7 +131,8 @@ def run(options: argparse.Namespace) -> int:
     _refuse_lower(found, changing, allowed=options.lower and bool(options.reason.strip()))
     releases.add(options.results, new)
     same = f"; {len(made) - len(new):,} had seen this before" if len(new) < len(made) else ""
-    print_lines(f"{len(new):,} released by {by}{same}")
+    rising = releases.rising(new, found.releases, found.names.of)
+    print_lines(f"{len(new):,} released by {by}{same}", *(["more points than before:"] if rising else []), *rising)
     return OK
 
 
@@ -157,10 +158,9 @@ def _refuse_lower(found: Whole, chosen: list[SubmissionReport], *, allowed: bool
         for one in releases.lowered(found.releases[each.name], each)
     ]
     if said and not allowed:
-        more = [f"  and {len(said) - _MOST_SAID:,} more"] if len(said) > _MOST_SAID else []
         head = "students would have fewer points than they were shown; nothing was released"
         tail = "if this is right, say --lower and --reason"
-        raise UsageError("\n".join([f"{head}:", *said[:_MOST_SAID], *more, tail]))
+        raise UsageError("\n".join([f"{head}:", *releases.first_lines(said), tail]))
 
 
 def add_anonymous(parser: argparse.ArgumentParser) -> None:
@@ -232,9 +232,7 @@ def mark(options: argparse.Namespace) -> int:
     waiting = marking.waiting(found.staff, options.task)
     if found.key is not None:  # an order that tells nothing
         names = found.names
-        waiting.sort(
-            key=lambda each: (each.place.lab, each.place.task, each.place.check, names.of(each.place.submission))
-        )
+        waiting.sort(key=lambda one: (one.place.lab, one.place.task, one.place.check, names.of(one.place.submission)))
     if options.export:
         return _export_table(options.export, found, waiting)
     if not waiting:
@@ -254,6 +252,8 @@ def _accept_suggestions(options: argparse.Namespace, found: Whole, waiting: list
     if not chosen:
         kinds = sorted({each.kind for row in waiting if (each := row.graded.verdict.suggestion) is not None})
         there = f"there are kinds {', '.join(map(repr, kinds))}" if kinds else "nothing that waits has one"
+        if kinds and set(kinds) <= set(marking.TO_LOOK_AT):
+            there = f"what waits has kinds to look at first, accepted only by name: {', '.join(map(repr, kinds))}"
         message = f"no suggestion is of '{options.accept}'; {there}"
         raise UsageError(message)
     by = decider(options)

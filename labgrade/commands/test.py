@@ -74,10 +74,16 @@ class TaskTrial:
         return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
 
     @property
-    def weak(self) -> bool:
-        """Whether something is wrong with the task, or something wrong passes it."""
-        passed = any(not each.noticed_by for each in self.lazy)
-        return bool(self.problems or self.survivors or self.unnoticed or passed)
+    def weak(self) -> str:
+        """Say what is wrong with the task, or how much of what is wrong passes it; empty for a good task."""
+        passed = sum(not each.noticed_by for each in self.lazy)
+        counted = (
+            (len(self.problems), "problem", ""),
+            (passed, "lazy solution", " not noticed"),
+            (len(self.unnoticed), "known slip", " not noticed"),
+            (len(self.survivors), "mutant", " not noticed"),
+        )
+        return ", ".join(f"{count} {what}{'s' if count > 1 else ''}{how}" for count, what, how in counted if count)
 
     @property
     def unnoticed(self) -> list[KnownSlip]:
@@ -227,7 +233,7 @@ def _separate_explained(trial: TaskTrial, tried: list[MutantResult], explained: 
 
 def _print_trial(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     say: Callable[[str], None] = print
-    say(f"{trial.task.id}: {'weak' if trial.weak else 'good'}, in {trial.seconds:.1f} s")
+    say(f"{trial.task.id}: {f'weak ({trial.weak})' if trial.weak else 'good'}, in {trial.seconds:.1f} s")
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
     _print_noticed(trial, say, matrix=matrix)
@@ -252,12 +258,14 @@ def _print_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool
     if trial.samples:
         say(f"  samples that come to what their files say: {', '.join(trial.samples)}")
     if trial.slips:
-        noticed = len(trial.slips) - len(trial.unnoticed) - trial.without_occasion
-        say(f"  known slips: {noticed} of {len(trial.slips)} are noticed{'' if matrix else ', first by'}")
+        shown = len(trial.slips) - trial.without_occasion
+        others = f"; {trial.without_occasion} more are right on every network here" if trial.without_occasion else ""
+        by = "" if matrix or not shown else ", first by"
+        say(f"  known slips: {shown - len(trial.unnoticed)} of {shown} are noticed{others}{by}")
         for slip in trial.slips if not matrix else ():
             first = next((name for name, seen in slip.noticed.items() if seen), "")
-            nobody = "none, for want of an occasion" if slip.library else "none"
-            say(f"    {first or nobody}: {_short(slip.says)}")
+            if first or not slip.library:
+                say(f"    {first or 'none'}: {_short(slip.says)}")
     if trial.lazy:
         say(f"  lazy solutions: {sum(bool(each.noticed_by) for each in trial.lazy)} of {len(trial.lazy)} are noticed")
     if trial.tried:

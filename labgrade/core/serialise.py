@@ -26,7 +26,8 @@ _AS_LISTS = (ComparedRow, Decision, Deduction, MarkingText)  # of their fields' 
 _LEFT_OUT: Mapping[Any, set[str]] = {Verdict: {"rows", "grids"}}
 # Written even where they are empty, as they always were: the digest of what was released covers this text.
 _VERDICT = {"outcome", "credit", "reason", "hint", "facts", "agrees", "notes"}
-_NEWER = {"plot"}  # left out where it is empty, so that what was released before there was such a field stays the same
+# Left out where they are empty, so that what was released before there were such fields stays the same.
+_NEWER = {"plot", "wrong"}
 # What the modules of these types import for their annotations alone.
 _NAMES = {
     each.__name__: each

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from labgrade.answers.reader.asks import ask_code
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.rendering import CODE, LARGEST_CODE, CodeFile
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.desk.sanitise import ask_reader
@@ -136,7 +136,7 @@ class AlikeSearch:
     def _code(self, folder: Path, files: Sequence[str]) -> tuple[CodeFile, ...] | None:
         if self._runner is None or not any(PurePosixPath(each).suffix.lower() in CODE for each in files):
             return ()
-        reply = ask_reader(self._runner, folder, files, ask_code())
+        reply = ask_reader(self._runner, folder, files, Ask(wanted="code"))
         whole = isinstance(reply, tuple) and all(isinstance(each, CodeFile) for each in reply)
         return reply if whole and all(_fits(each) for each in reply) else None
 

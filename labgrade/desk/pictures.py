@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reader.asks import ask_picture
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.rendering import LONGEST_SIDE
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.desk.sanitise import ask_reader
@@ -64,7 +64,7 @@ class Pictures:
         names = self.of(name, "").names
         if not 0 <= number < len(names) or self._runner is None:
             return "there is no such picture"
-        pixels = ask_reader(self._runner, taken.folder, taken.files, ask_picture(names[number]))
+        pixels = ask_reader(self._runner, taken.folder, taken.files, Ask(wanted="picture", about=names[number]))
         return pixels if isinstance(pixels, str) else encoded(pixels)
 
     def _take(self, name: str) -> Submission | str:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import nh3
 from markupsafe import Markup
 
-from labgrade.answers.reader.asks import ask_markdown
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.reader.replies import GarbledReplyError, decode, encode
 from labgrade.answers.rendering import READ_HERE
 from labgrade.core.task import Limits
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from labgrade.answers.reader.asks import Ask
     from labgrade.desk.wording import Part
     from labgrade.sandbox.runner import Runner
 
@@ -143,7 +142,9 @@ class Renderer:
 
     def _render(self, text: str, line: int) -> Markup:
         reply = (
-            ask_reader(self._runner, self._empty, (), ask_markdown(text, line)) if self._runner is not None else None
+            ask_reader(self._runner, self._empty, (), Ask(wanted="markdown", about=text, line=line))
+            if self._runner is not None
+            else None
         )
         return sanitised(reply) if isinstance(reply, str) else as_typed(text)
 

@@ -39,7 +39,7 @@ _FILE = "network.onnx"
 
 
 def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
-    """The lines. `said` is a comment behind the call: what it gives and what is right."""
+    """Return the lines that build and call. `said` is a comment behind the call: the value and the right one."""
     module = form.file.rpartition("/")[2].removesuffix(".py")
     comment = f"  # {said}" if said else ""
     own, files = of_call(form, subject)
@@ -56,7 +56,7 @@ def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
 
 
 def expression(step: Mapping[str, Any]) -> str:
-    """One step as the expression that builds it: `nn.Conv2d(2, 2, 1, groups=2)`."""
+    """Return one step as the expression that builds it: `nn.Conv2d(2, 2, 1, groups=2)`."""
     if "join" in step:
         return f"{_class_of(step)}({', '.join(_path(path) for path in step['paths'])})"
     if "twice" in step:
@@ -83,7 +83,7 @@ def _given(subject: SubjectSpec) -> dict[str, str]:
 
 
 def _layers(subject: SubjectSpec, form: CallForm) -> list[str]:
-    """What makes the ONNX file of linear layers, where the function is given one."""
+    """Return the lines that write linear layers as an ONNX file, where the function is given a file."""
     if "model_path" not in form.given:
         return []
     widths: Any = subject.options["widths"]
@@ -111,7 +111,7 @@ def _model(program: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _written(subject: SubjectSpec, form: CallForm) -> list[str]:
-    """What makes the ONNX file, where the function is given one: of parameters that differ, so that none are merged."""
+    """Return the lines that write the ONNX file, if a file is given. Parameters differ, so that none are merged."""
     if "model_path" not in form.given:
         return []
     opset = subject.options.get("opset", 17)
@@ -138,7 +138,7 @@ _MOST_ROWS = 12
 
 
 def layer_lines(trials: Trials, subject: SubjectSpec) -> list[str]:
-    """A line a layer with both values; none where a single layer says no more than the total, or none can be had."""
+    """Return a line for each layer with both values; none if they are unknown or say no more than the total."""
     source = companion(trials.check.expected, trials.quantities)
     if source is None:
         return []
@@ -164,7 +164,7 @@ def layer_lines(trials: Trials, subject: SubjectSpec) -> list[str]:
 
 
 def _table_of(trials: Trials, source: QuantityCall) -> tuple[str, str]:
-    """The answer of the task that this quantity is expected of, if a function gives it, and its column of numbers."""
+    """Return the answer of the task that has this quantity by layer, if a function gives it, and its number column."""
     for check in trials.task.checks:
         expected, answer = check.expected, trials.task.answers[check.answer]
         if (

@@ -28,9 +28,10 @@ _MOST_SLIPS, _MOST_OF_FORMULA = 3, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What is right, or right by another convention. `rows` gives it by layer where it has no slips of its own.
+    """The right value, or one that is right by another convention.
 
-    `formula`: of a quantity of a config, where it is and what is known of it.
+    `rows` is the quantity that gives it by layer, if it has no slips of its own. `formula`: of a quantity of a config,
+    where its formula is and what is known of it.
     """
 
     call: QuantityCall
@@ -40,19 +41,19 @@ class Base:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of what is computed for it."""
+        """Return the names of the quantities that are computed for it."""
         if self.formula is not None:
             return (_FORMULA,)
         return (self.call.quantity + SLIPS,) if self.rows is None else (self.rows.quantity, _ROWS)
 
     @property
     def most(self) -> int:
-        """How many slips at once are looked for: any formula can go wrong in hundreds of ways."""
+        """Return how many slips at once are looked for: few, because a formula can go wrong in hundreds of ways."""
         return _MOST_SLIPS if self.formula is None else _MOST_OF_FORMULA
 
 
 def bases_of(check: Check, quantities: Registry) -> list[Base]:
-    """What is expected first, then what is right, too; those of which slips are known."""
+    """Return the expected value first, then other right ones, as far as their slips are known."""
     sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right if not each.implied)]
     found = []
     for source, says in sources:
@@ -69,7 +70,7 @@ def bases_of(check: Check, quantities: Registry) -> list[Base]:
 
 
 def _formula(source: QuantityCall, quantities: Registry) -> Mapping[str, Plain] | None:
-    """Where the formula of a quantity of a config is; None where it is of something else, or has conventions."""
+    """Return where the formula of a quantity of a config is, if it has no conventions; else None."""
     entry = quantities.entries.get(source.quantity)
     if entry is None or _FORMULA not in quantities.entries or source.parameters or entry.takes[:1] != (CONFIG,):
         return None
@@ -85,7 +86,7 @@ def slipped(
     asked: Mapping[str, Plain],
     value_of: Callable[[QuantityCall, SubjectSpec], object],
 ) -> dict[str, Any]:
-    """What slips make of a base on a subject: `values` by name, and `says`.
+    """Return the `values` that slips give for a base on a subject, by name, and what each slip `says`.
 
     Raises:
         FaultError: it can't be computed.

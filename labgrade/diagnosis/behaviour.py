@@ -42,7 +42,7 @@ class Hypothesis:
 
     @property
     def size(self) -> tuple[int, bool]:
-        """How simple it is; what is right without more ado is simpler than another convention."""
+        """Return how simple the hypothesis is: fewer slips first, then the expected value before other conventions."""
         return len(self.slips), bool(self.base.says)
 
 
@@ -50,10 +50,10 @@ class Hypothesis:
 class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
-    `but`: the words of the `others`, networks on which the function is wrong in another way; `spared`: of those on
-    which it is right all the same. `alike`: hypotheses of
-    other words that come to the same wherever that was tried. `same`: those of the same words, or beside a
-    misconception, of which another may give the value of the task's own subject.
+    `but`: the words of the `others`, networks on which the function is wrong in another way; `spared`: the words of
+    those on which it is right all the same. `alike`: hypotheses with other words that give the same wherever that was
+    tried. `same`: those with the same words, or beside a misconception, one of which may give the value of the task's
+    own subject.
     """
 
     called: Sequence[Called]
@@ -69,7 +69,7 @@ class Behaviour:
 
 
 def applies(trials: Trials) -> bool:
-    """Whether there are slips for what a check expects, and a function to call."""
+    """Return whether a check has a function to call, and known slips."""
     check = trials.check
     forms = [each for each in trials.task.answers[check.answer].forms if isinstance(each, CallForm)]
     return bool(forms) and check.measured is None and bool(_bases(trials))
@@ -80,10 +80,10 @@ def _bases(trials: Trials) -> list[Base]:
 
 
 def explore(trials: Trials, called: Sequence[Called]) -> Behaviour:
-    """Look for the hypothesis that a function follows, by what it gave on the small networks.
+    """Look for the hypothesis that a function follows, by its values on the small networks.
 
-    It may do more besides where nodes are nested, where a network attends, or where a file is out of the ordinary: then
-    it is looked for on the others, as where it takes as many slips as one looks for.
+    A function may make another mistake besides where nodes are nested, where a network attends, or where a file is out
+    of the ordinary. Then, and where it takes as many slips as are looked for, the search goes on without such networks.
 
     Raises:
         FaultError: a failure of labgrade's.
@@ -124,7 +124,7 @@ def _gives(trials: Trials, holds: Hypothesis, called: Called) -> bool:
 
 
 def gives(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec, *, where_absent: bool = False) -> bool:
-    """Whether the value on a subject is what a hypothesis makes of it; `where_absent`: if that can't be made there."""
+    """Return whether a hypothesis gives the value on a subject; `where_absent` if it can't be made there."""
     try:
         return matters_on(trials, holds, trial, subject) is not None
     except FaultError:
@@ -132,7 +132,7 @@ def gives(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec,
 
 
 class _Search:
-    """Which hypotheses the values of one function leave standing."""
+    """The search for the hypotheses that agree with the values of one function."""
 
     def __init__(self, trials: Trials, found: Behaviour, called: Sequence[Called]) -> None:
         self._trials, self._found = trials, found
@@ -141,7 +141,7 @@ class _Search:
         self._same: dict[str, list[Hypothesis]] = {}
 
     def run(self) -> None:
-        """Fill in what holds, or the rivals, or nothing."""
+        """Fill in the hypothesis that holds, or those that were refuted, or nothing."""
         known = list(self._known())
         simplest = self._in_other_words(_simplest(self._standing()))
         fuller = len(known) == 1 and [each for each in simplest if self._says_more(each, known[0])]
@@ -156,9 +156,9 @@ class _Search:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
 
     def _says_more(self, hypothesis: Hypothesis, known: Hypothesis) -> bool:
-        """Whether a product of slips has what a misconception does as one of them: there is another mistake, too.
+        """Return whether a product of slips holds what a misconception does: then there is another mistake, too.
 
-        Its sentence tells nothing: while a class is graded, a sign stands in its place.
+        Its sentence is not compared: while a class is graded, a placeholder stands for it.
         """
         alone = [replace(hypothesis, slips=(slip,)) for slip in hypothesis.slips]
         source = known.base.call
@@ -167,7 +167,7 @@ class _Search:
         )
 
     def _in_other_words(self, rivals: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses that tell a student different things: what says the same need not be told apart."""
+        """Return those hypotheses that tell a student different things; the others need not be told apart."""
         words: dict[str, list[Hypothesis]] = {}
         for each in rivals:
             words.setdefault(self._worded(each), []).append(each)
@@ -178,9 +178,9 @@ class _Search:
         return repr((hypothesis.base, sorted(self._found.says.get(slip, slip) for slip in hypothesis.slips)))
 
     def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
-        """The hypothesis that holds where several fit; the first where no network tells them apart.
+        """Return the hypothesis that holds where several fit; the first if no network tells them apart.
 
-        Slips may make up for each other: both of two images left out is the same as each of them left out.
+        Slips may cancel out: to leave out both of two images is to leave out each of them.
         """
         left = list(rivals)
         for network in further(self._trials):
@@ -207,7 +207,7 @@ class _Search:
         return next((str(value) for _, value in answer["values"]), None)
 
     def _other_input(self) -> Hypothesis | None:
-        """That the function takes another input than one of the size that it is given."""
+        """Return the hypothesis that the function uses an input of another size than the one it is given."""
         form = next(
             each for each in self._trials.task.answers[self._trials.check.answer].forms if isinstance(each, CallForm)
         )
@@ -220,7 +220,7 @@ class _Search:
         return None
 
     def _known(self) -> Iterator[Hypothesis]:
-        """The misconceptions of the spec that the function follows."""
+        """Yield the misconceptions of the spec that the function follows."""
         for each in self._trials.check.misconceptions:
             source = each.source
             if isinstance(source, QuantityCall) and self._holds(source):
@@ -239,7 +239,7 @@ class _Search:
         return occasions >= ENOUGH_WRONG
 
     def _standing(self) -> list[Hypothesis]:
-        """What is left of the hypotheses; products of more slips only where nothing simpler is, of no base."""
+        """Return the hypotheses that are not refuted. Products of more slips count only if nothing simpler is left."""
         table = not isinstance(self._order[0].trial.value, Number)
         for most in range(1, (_MOST_IN_TABLES if table else _MOST_SLIPS) + 1):
             bases = [each for each in _bases(self._trials) if most <= each.most]
@@ -269,7 +269,7 @@ class _Search:
         self._found.refuted = [*self._found.refuted, *gone][-_MOST_REFUTED:]
 
     def _values(self, base: Base, called: Called, asked: Mapping[str, Plain]) -> list[tuple[str, bool]]:
-        """The hypotheses, each with whether it gives the function's value on a network; of many, those that do."""
+        """Return each hypothesis with whether it gives the function's value on a network; of many, those that do."""
         answer = _slipped(self._trials, base, called.network.subject, {**asked, **_bounds(called.trial, asked)})
         self._found.says |= answer["says"]
         known: dict[str, bool] = {}  # most slips change nothing on a network: of thousands of tables few are different
@@ -284,7 +284,7 @@ class _Search:
 
 
 def _bounds(trial: Trial, asked: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Between which numbers a hypothesis is looked for, where there are many of them."""
+    """Return the numbers between which a hypothesis is looked for, where there are many of them."""
     if "among" in asked or not isinstance(trial.value, Number):
         return {}
     value, off = trial.value.value, trial.value.half_unit
@@ -296,7 +296,7 @@ def _slipped(trials: Trials, base: Base, subject: SubjectSpec, asked: Mapping[st
 
 
 def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
-    """The slips of a hypothesis that make the value on another subject; None where it does not give that value."""
+    """Return the slips of a hypothesis that make a difference on a subject; None where it does not give the value."""
     if hypothesis.says:
         if (slip := hypothesis.slips[0]) in OTHER_INPUTS:
             follows = slip == "fixed_input" or is_of_input(trials, hypothesis.base, trial, subject, slip)
@@ -312,12 +312,12 @@ def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: Su
 
 
 def contradicted(own: Trial, called: Sequence[Called], known: Sequence[Alternative]) -> bool:
-    """Whether a function makes none of these misconceptions, though a value of its `own` subject equals one.
+    """Return whether a function makes none of these misconceptions, though its value on its `own` subject equals one.
 
-    It makes one only if it follows it where it is right, where it is wrong somewhere, and on every usual network of one
-    peculiarity on which that is not what is expected: of a network with one linear layer "linear layers are missing"
-    is what comes of leaving the last one out. Elsewhere it may make another mistake besides. Where one can't be made,
-    or the function crashes, nothing speaks against it.
+    It makes one only if it follows it where it is right, where it is wrong somewhere, and on every usual network with
+    one peculiarity on which the misconception differs from what is expected: on a network with one linear layer,
+    "linear layers are missing" is also the result of leaving out the last one. Elsewhere it may make another mistake
+    besides. Where a misconception can't be made, or the function crashes, nothing speaks against it.
     """
     usual = [each for each in called if not each.network.rare and each.trial.value is not None]
     sources = [each.source for each in known if isinstance(each.source, QuantityCall)]
@@ -337,7 +337,7 @@ def _may_make(own: Trial, usual: Sequence[Called], source: QuantityCall) -> bool
 
 
 def _differs(trial: Trial, source: QuantityCall) -> bool:
-    """Whether a misconception gives something else than what is expected."""
+    """Return whether a misconception gives another value than the expected one."""
     try:
         return trial.expect is not None and trial.expect(source) != trial.expected
     except FaultError:  # no occasion
@@ -345,7 +345,7 @@ def _differs(trial: Trial, source: QuantityCall) -> bool:
 
 
 def same_as(trials: Trials, slips: Hypothesis, called: Sequence[Called], known: Sequence[Alternative]) -> bool:
-    """Whether slips come to what one of these misconceptions does on all networks: then it says the same of them."""
+    """Return whether slips equal one of these misconceptions on all networks, so that they say the same."""
     sources = [each.source for each in known if isinstance(each.source, QuantityCall)]
     return any(all(_comes_to(trials, slips, each, source) for each in called) for source in sources)
 
@@ -375,9 +375,9 @@ def _follows(trial: Trial, source: QuantityCall) -> bool:
 
 
 def _likeliest(left: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """The hypotheses with most slips that are known of the quantity; none where they have nothing in common.
+    """Return the hypotheses with most known slips of the quantity; none if they have no slip in common.
 
-    A formula goes wrong in hundreds of ways, of which two may come to what two others do.
+    A formula goes wrong in hundreds of ways, and two of them may give the same as two others.
     """
     known = (left[0].base.formula or {}).get("known")
     counts = [sum(slip in known for slip in each.slips) if isinstance(known, dict) else 0 for each in left]

@@ -35,12 +35,12 @@ _CRASHES = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.
 
 
 def plan_of(task: Task, wanted: Counterexample) -> SearchPlan:
-    """The search that a spec asks for."""
+    """Return the plan of a spec's search."""
     return SearchPlan(among=wanted.among, like=task.subject, tries=wanted.tries)
 
 
 class SearchVerdict(NamedTuple):
-    """The verdict, where the answer came from, whether what was tried tells nothing, and the smallest wrong subject."""
+    """The verdict, where the answer came from, whether the trials tell nothing, and the smallest wrong subject."""
 
     verdict: Verdict
     origin: str = ""
@@ -51,7 +51,7 @@ class SearchVerdict(NamedTuple):
 def judged(
     trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = (), *, at_once: bool = False
 ) -> SearchVerdict:
-    """What a search came to. `remembered`: what to try first, and where to keep what is found. `at_once`: `search`'s.
+    """Return the verdict of a search. `remembered` has subjects to try first, and keeps new ones.
 
     Raises:
         FaultError: a failure of labgrade's.
@@ -82,9 +82,9 @@ def judged(
 
 
 def know_subjects(plan: SearchPlan, kept: Cache, *, draw: bool = False) -> None:
-    """Take in what an earlier run drew for a plan, so that no process of this one has to; else `draw` and keep it.
+    """Load the subjects that an earlier run drew for a plan; else `draw` and store them.
 
-    Drawing and importing Hypothesis take a second, which each process of a class spends.
+    To draw them and import Hypothesis takes a second, which every process of a class would spend.
     """
     if is_drawn(plan) or not available():
         return
@@ -100,7 +100,7 @@ def know_subjects(plan: SearchPlan, kept: Cache, *, draw: bool = False) -> None:
 
 
 def _asked(read: tuple[Any] | None) -> Asked | None:
-    """What `know_subjects` wrote; None where there is nothing, or it is damaged."""
+    """Return what `know_subjects` stored; None if there is nothing, or it is damaged."""
     match read:
         case ([right, wrong],):
             known = Asked(_subjects((right,)), _subjects((wrong,)))
@@ -109,18 +109,18 @@ def _asked(read: tuple[Any] | None) -> Asked | None:
 
 
 def memory(task: Task, check: Check, file: object) -> Remembered:
-    """Where the example for a check is remembered, by the content or the place of the function's file."""
+    """Return where a check's example is remembered, by the content or the place of the function's file."""
     return Remembered(cache_folder(), [_sources(), task.lab, task.id, check.id, check.answer, str(file)])
 
 
 def _sources() -> str:
-    """A digest of what random subjects are made by."""
+    """Return a digest of the code that makes random subjects."""
     sources = (families.__file__, random_layers.__file__, networks.__file__)
     return hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
 
 
 def wrong(trial: Trial) -> str:
-    """The kind of wrong, or nothing. What waits for a person is not known to be wrong."""
+    """Return the kind of wrong, or an empty text. A value that waits for a person is not known to be wrong."""
     outcome = trial.verdict.outcome
     if outcome is Outcome.FAULT:
         raise FaultError(trial.verdict.facts.get("fault") or trial.verdict.reason)
@@ -130,7 +130,7 @@ def wrong(trial: Trial) -> str:
 
 
 def _agrees(trial: Trial) -> bool:
-    """Whether a number printed with few digits, such as `0.000 G` for a tiny network, is right as far as it goes."""
+    """Return whether a number printed with few digits, as `0.000 G` of a tiny network, is right as far as it goes."""
     value, expected = trial.value, trial.expected
     if not isinstance(value, Number) or not isinstance(expected, Number) or value.digits is None:
         return False
@@ -138,7 +138,7 @@ def _agrees(trial: Trial) -> bool:
 
 
 def _none_wrong(found: SearchResult[Trial], plan: SearchPlan, origin: str) -> SearchVerdict:
-    """Right only where it was seen to be right: what a person has to look at, prints `0.000 G`, or sleeps is not."""
+    """Return the verdict if nothing was wrong: CORRECT if it was seen to be right, not `0.000 G` or doubtful."""
     verdicts = [trial.verdict for _, trial, _ in found.tried]
     many = f"{len(found.tried)} random {_noun(plan)}"
     waiting = [verdict for verdict in verdicts if verdict.outcome is Outcome.MANUAL]
@@ -170,7 +170,7 @@ def _none_wrong(found: SearchResult[Trial], plan: SearchPlan, origin: str) -> Se
 
 
 def tells_nothing(found: SearchResult[Trial]) -> bool:
-    """Whether one value is right on everything that was tried, so that a constant would be right, too.
+    """Return whether one value is right for everything that was tried: a constant would be right, too.
 
     Networks without attention say nothing of a function that counts what attention keeps.
     """
@@ -190,7 +190,7 @@ def _noun(plan: SearchPlan) -> str:
 def _wrong_on(
     trials: Trials, form: CallForm, found: SearchResult[Trial], subject: SubjectSpec, trial: Trial
 ) -> Verdict:
-    """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
+    """Return the verdict on the smallest wrong subject: both values, the lines to paste, layers where these help."""
     again = trials(subject)
     same = wrong(again) == wrong(trial) and again.value == trial.value
     thing = "network" if subject.model.startswith(networks.GENERATED) else "size"
@@ -230,7 +230,7 @@ def _expected(trial: Trial) -> str:
 
 
 def misconception(check: Check, found: SearchResult[Trial]) -> Alternative | None:
-    """The known mistake that a function follows on every network that was tried, where it is right and where not."""
+    """Return the known mistake that a function follows on every network that was tried; None if there is none."""
     trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
     fitting = [
         known for known in check.misconceptions if all(_follows(trial, known, right=right) for trial, right in trials)
@@ -239,7 +239,7 @@ def misconception(check: Check, found: SearchResult[Trial]) -> Alternative | Non
 
 
 def _looked_at(found: SearchResult[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
-    """Some of what was tried, to try misconceptions on: the smallest, wrong ones, the first right."""
+    """Return the trials for misconceptions: the smallest, further wrong ones, the first right ones."""
     valued = [each for each in found.tried if each[1].value is not None]
     wrong = [each for each in valued if each[2]]
     smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
@@ -251,7 +251,7 @@ def _looked_at(found: SearchResult[Trial]) -> list[tuple[SubjectSpec, Trial, str
 
 
 def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
-    """Whether the value is the misconception's. Where a network gives no occasion for it, a right value follows it."""
+    """Return whether a value is the misconception's. Where the mistake can't be made, the right value is."""
     if trial.judging is None or trial.expect is None or trial.value is None:
         return False
     try:
@@ -271,18 +271,18 @@ _MOST_SUBJECTS = 64
 
 
 class Remembered:
-    """The example under some words: what was searched, and the content or the place of the function's file."""
+    """The stored example of a check: what was searched, and the content or the place of the function's file."""
 
     def __init__(self, folder: Path, words: Sequence[str]) -> None:
         self._cache = Cache(folder / "counterexamples", most=_LARGEST)
         self._key = key_of(*words)
 
     def read(self) -> list[SubjectSpec]:
-        """The smallest subject and others that were tried; nothing where nothing can be read."""
+        """Return the smallest subject and others that were tried; nothing if they can't be read."""
         return _subjects(self._cache.read(self._key))[:_MOST_SUBJECTS]
 
     def write(self, subjects: Sequence[SubjectSpec]) -> None:
-        """Keep these in place of what was there, the smallest first; a full disk only costs time."""
+        """Store these in place of earlier ones, the smallest first. A full disk only costs time."""
         self._cache.write(self._key, [_plain(each) for each in subjects])
 
 
@@ -291,7 +291,7 @@ def _plain(subject: SubjectSpec) -> dict[str, Any]:
 
 
 def _subjects(read: tuple[Any] | None) -> list[SubjectSpec]:
-    """The subjects that were read; none where one of them is none."""
+    """Return the stored subjects; none of them if one is invalid."""
     try:
         return [] if read is None else [_subject(each) for each in read[0]]
     except (ValueError, KeyError, TypeError):
@@ -299,7 +299,7 @@ def _subjects(read: tuple[Any] | None) -> list[SubjectSpec]:
 
 
 def _subject(plain: Any) -> SubjectSpec:
-    """The subject that was written.
+    """Return a stored subject.
 
     Raises:
         TypeError: it is none that a search comes upon.

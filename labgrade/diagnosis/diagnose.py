@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.separating import separating_on
 from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED
@@ -63,7 +63,7 @@ class Diagnoser:
         self._repairs: dict[str, Repairs] = {}
 
     def explained(self, verdict: Verdict, value: Value, item: Item) -> Verdict | None:
-        """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
+        """Return the verdict on a function's value with its cause; None if none is found. The credit stays."""
         if verdict.outcome not in _WRONG or verdict.agrees:
             return None
         if not verdict.hint and (hint := unused.says(self._grader, self._task, self._submission, item, value)):
@@ -89,12 +89,12 @@ class Diagnoser:
         if found is None or not (found.causes or chance or not verdict.hint):
             return replace(verdict, hint="") if chance else None
         # What was seen on many networks tells more than what one value happens to equal.
-        lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
+        lines = _smallest(trials, behaviour.called) if found.wrong else ()
         said = self._in_words_of(trials.check, found)
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=said)
 
     def unanswered(self, answer: NoAnswer, item: Item) -> Verdict:
-        """The verdict on a function that fails, or returns something else, with the change that makes it right."""
+        """Return the verdict on a function that fails or returns another type, with the change that makes it right."""
         verdict, trials = answer.verdict, Trials(self._grader, self._task, item.check, self._submission)
         # A file that can't be imported fails on every network, and no change of one function is known to mend it.
         failed = verdict.outcome in _FAILED and NOT_IMPORTED not in verdict.reason
@@ -116,7 +116,7 @@ class Diagnoser:
         return replace(verdict, hint=f"{verdict.hint}; {says}" if verdict.hint else says) if says else verdict
 
     def _repaired(self, trials: Trials, item: Item, own: Trial) -> Verdict | None:
-        """The verdict with the change of the function's source that makes it right; None where none is found."""
+        """Return the verdict with the change of the source that makes the function right; None if none is found."""
         if trials.source() is None or item.subject is None or not isinstance(trials.check.expected, QuantityCall):
             return None
         key = _asked(trials.check)
@@ -132,24 +132,24 @@ class Diagnoser:
         return replace(own.verdict, hint=says) if says else None
 
     def refutes(self, item: Item) -> bool:
-        """Whether calling the function was tried: what one value happens to equal then says nothing."""
+        """Return whether the function was called elsewhere: then a coincidence of one value says nothing."""
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and sum(not each.right for each in behaviour.called) >= ENOUGH_WRONG
 
     def right_elsewhere(self, item: Item) -> bool:
-        """Whether a function is right on all small networks: a slip would show there, so that it makes none."""
+        """Return whether a function is right on all small networks. It then makes no slip that shows there."""
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and bool(behaviour.called) and all(each.right for each in behaviour.called)
 
     def called_nowhere(self, item: Item) -> bool:
-        """Whether a function fails on all small networks, so that nothing tells slips apart that give one value."""
+        """Return whether a function fails on all small networks, so that nothing tells slips of one value apart."""
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and not behaviour.called
 
     def unseen(self, item: Item, base: Base, names: Sequence[str]) -> list[str]:
-        """The slips of these that may be a function's own though it is right on all small networks.
+        """Return those of the slips that may be a function's own though it is right on all small networks.
 
-        On none of them they make a difference.
+        They make no difference on any of these.
         """
         trials = Trials(self._grader, self._task, item.check, self._submission)
         behaviour, left = self._behaviour(trials), list(names)
@@ -164,9 +164,9 @@ class Diagnoser:
         return left
 
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
-        """The verdict of a search, with what the function does where nothing is said of it yet.
+        """Return the verdict of a search, with what the function does, if nothing is said of that yet.
 
-        Nothing is said where it does something else on the smallest network, which stands beside it.
+        Nothing is added if the function does something else on the smallest network, which is shown beside it.
         """
         verdict = found.verdict
         if verdict.outcome not in _WRONG or verdict.hint:
@@ -184,7 +184,7 @@ class Diagnoser:
         return replace(verdict, diagnosis=self._in_words_of(check, holds))
 
     def _repair_of(self, found: SearchVerdict, check: Check) -> str:
-        """The change that makes the function right on the smallest network, too, where one is known."""
+        """Return a known change that makes the function right on the smallest network, too."""
         repairs = self._repairs.get(_asked(check))
         try:
             return "" if repairs is None else repairs.says(*found.smallest) if found.smallest else repairs.of_all()
@@ -192,9 +192,9 @@ class Diagnoser:
             return ""
 
     def _behaviour(self, trials: Trials, here: Value | None = None) -> Behaviour | None:
-        """What was found out about the function; None where there is nothing to find out, or it can't be.
+        """Return what was found out about the function; None if there is nothing to find out, or it can't be called.
 
-        `here`: the value of another subject. Of what gives that number everywhere no hypothesis is looked for.
+        `here`: the value of another subject. A function that gives this number everywhere follows no hypothesis.
         """
         if not applies(trials):
             return None
@@ -210,7 +210,7 @@ class Diagnoser:
         return self._known[key][1]
 
     def _in_words_of(self, check: Check, found: Diagnosis) -> Diagnosis:
-        """With the sentences that this check has in place of those of the check that the function was called for."""
+        """Return the behaviour with this check's sentences in place of those of the check that called the function."""
         first, _ = self._known[_asked(check)]
         words = {
             old.says: new.says
@@ -223,18 +223,18 @@ class Diagnoser:
 
 
 def _rounded(called: Sequence[Called]) -> bool:
-    """Whether a function gives 0 for each small network: it may round, and much that is left out gives 0, too."""
+    """Return whether a function gives 0 for each small network: it may round, or leave much out."""
     return all(isinstance(each.trial.value, Number) and each.trial.value.value == 0 for each in called)
 
 
 def _asked(check: Check) -> str:
-    """What a check asks, without the sentences that it says: cases of one check ask the same."""
+    """Return what a check asks, without its sentences: all cases of one check ask the same."""
     others = [[each.source for each in some] for some in (check.also_right, check.misconceptions)]
     return f"{check.answer} {check.expected!r} {others!r}"
 
 
 def _named_otherwise(trial: Trial, item: Item) -> Verdict | None:
-    """The verdict on right tensors under other names; else None."""
+    """Return the verdict on right tensors with other names; else None."""
     source = item.check.expected
     expected = trial.expect(source) if isinstance(source, QuantityCall) and trial.expect is not None else None
     if not isinstance(trial.value, dict) or not isinstance(expected, dict):
@@ -244,7 +244,7 @@ def _named_otherwise(trial: Trial, item: Item) -> Verdict | None:
 
 
 def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:
-    """The verdict on a function whose tensors are others each time that it is called with the same; else None."""
+    """Return the verdict on a function whose tensors differ from call to call; None where they don't."""
     import numpy as np
 
     subject = networks()[0].subject
@@ -262,8 +262,8 @@ def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:
 
 
 def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Diagnosis | None:
-    wrong = [each for each in found.called if not each.right]
-    if not wrong or item.subject is None:
+    failed = [each for each in found.called if not each.right]
+    if not failed or item.subject is None:
         return None
     tried = len(found.called)
     if constant := _constant(found.called, trial.value, noun(trials).removesuffix("s")):
@@ -279,14 +279,20 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
             fit = [each for each in alternatives if _here(trials, each, trial, item.subject) is not None]
             left = replace(found, holds=holds, alike=fit)
             return _holding(left, holds, here, trial.verdict.hint if alike else "")
-    cause, says = _of_rows(trials, wrong, trial)
+    cause, says = _of_rows(trials, failed, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
     fits = tuple(" and ".join(each.slips) for each in found.rivals)
-    right_on, wrong_on = _kinds([*found.called, *found.others])
-    if not right_on or not wrong_on:
+    everywhere = [*found.called, *found.others]
+    if all(not each.right for each in everywhere):
         return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
-    seen = Diagnosis(tried=tried + len(found.others), right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+    seen = Diagnosis(
+        tried=len(everywhere),
+        wrong=sum(not each.right for each in everywhere),
+        wrong_on=separating_on(trials, everywhere),
+        refuted=refuted,
+        fits=fits,
+    )
     if found.holds is None or not (found.but or found.spared):
         return seen
     # What it does on the networks that have nothing of what is wrong here.
@@ -296,27 +302,32 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
 
 
 def _here(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
-    """The slips that make the value on the task's own subject; None where they don't, or can't be made there."""
+    """Return the slips that make the value on the task's own subject; None if they don't, or can't be made there."""
     try:
         return matters_on(trials, holds, trial, subject)
     except FaultError:
         return None
 
 
-def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:
-    """What is wrong with rows whose cells are right, on all networks and on the task's own subject."""
+def _of_rows(trials: Trials, failed: Sequence[Called], here: Trial) -> tuple[str, str]:
+    """Return what is wrong with rows whose cells are right, on all networks and on the task's own subject."""
     expected = trials.check.expected
     own = replace(here, expected=here.expect(expected)) if here.expect is not None and expected is not None else here
-    return of_rows([own, *(each.trial for each in wrong)])
+    return of_rows([own, *(each.trial for each in failed)])
 
 
 def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str = "") -> Diagnosis:
-    """What is said of a hypothesis that holds. `here`: the slips that matter; the spec may `hint` at a single one."""
+    """Return what is said of a hypothesis that holds. `here`: the slips that matter; a spec may `hint` at one.
+
+    What can't be told from something else is no fact: beside a sure slip nothing is said of it.
+    """
+    sure = [name for name in holds.slips if holds.says or not _others(found, name)]
+    told = [name for name in here if name in sure] or sure or list(here)
     says = dict(zip(holds.slips, holds.says or [_or(found, name) for name in holds.slips], strict=True))
     return Diagnosis(
         causes=holds.slips,
-        says=(hint,) if hint and len(here) == 1 else tuple(says[name] for name in here),
-        elsewhere=tuple(says[name] for name in holds.slips if name not in here),
+        says=(hint,) if hint and len(told) == 1 else tuple(says[name] for name in told),
+        elsewhere=tuple(says[name] for name in sure if name not in told),
         convention=holds.base.says,
         but=found.but,
         spared=found.spared,
@@ -326,15 +337,20 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
 
 
 def _or(found: Behaviour, slip: str) -> str:
-    """The sentence of a slip of the hypothesis that holds, with those that may as well stand in its place."""
+    """Return the sentence of a slip of the hypothesis that holds, with those that may as well be meant."""
+    return " Or, which gives the same wherever that was tried: ".join((found.says[slip], *_others(found, slip)))
+
+
+def _others(found: Behaviour, slip: str) -> list[str]:
+    """Return the sentences of slips that come to the same beside the others of the hypothesis that holds."""
     own = found.holds.slips if found.holds is not None else ()
     others = [set(each.slips) - set(own) for each in found.alike if set(own) - set(each.slips) == {slip}]
     said = dict.fromkeys(found.says[name] for (name,) in (each for each in others if len(each) == 1))
-    return " Or, which gives the same wherever that was tried: ".join((found.says[slip], *said))
+    return [each for each in said if each != found.says[slip]]
 
 
 def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str:
-    """That the function gives one value whatever it is given, where it does: on the task's own subject, too."""
+    """Return what to say of a function that always gives one value, here too; an empty text if it does not."""
     values = [here, *(each.trial.value for each in called)]
     expected = [each.trial.expected for each in called]
     if len(values) < 4 or not _all_same(values) or _all_same(expected):  # noqa: PLR2004
@@ -358,7 +374,7 @@ def _constant(called: Sequence[Called], here: Value | None, each_is: str) -> str
 
 
 def _all_same(values: Sequence[Any]) -> bool:
-    """Whether all are equal; tensors by name are where each of them is."""
+    """Return whether all values are equal; tensors by name are equal if each of them is."""
     import numpy as np
 
     first, *others = values
@@ -370,27 +386,13 @@ def _all_same(values: Sequence[Any]) -> bool:
     )
 
 
-def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """On networks with which peculiarity the function is right, and with which it is wrong."""
-    named = [each for each in called if each.network.words]
-    wrong = dict.fromkeys(each.network.words for each in named if not each.right)
-    # What is right by a convention here and by another one there is right by chance: the most frequent one counts.
-    usual = Counter(each.convention for each in called if each.right).most_common(1)
-    right = dict.fromkeys(
-        each.network.words
-        for each in named
-        if each.network.words not in wrong and each.right and each.convention == usual[0][0]
-    )
-    return tuple(right), tuple(wrong)
-
-
 def _smallest(trials: Trials, called: Sequence[Called]) -> tuple[str, ...]:
-    """The lines that build the smallest network on which the function is wrong, and call it."""
+    """Return the lines that build the smallest network on which the function is wrong, and call it."""
     form = next(each for each in trials.task.answers[trials.check.answer].forms if isinstance(each, CallForm))
-    wrong = [each for each in called if not each.right and each.network.subject.model.startswith(GENERATED)]
-    if not wrong:  # files that no few lines make
+    failed = [each for each in called if not each.right and each.network.subject.model.startswith(GENERATED)]
+    if not failed:  # files that no few lines make
         return ()
-    smallest = min(wrong, key=lambda each: each.network.rank)
+    smallest = min(failed, key=lambda each: each.network.rank)
     got, expected = (getattr(each, "value", None) for each in (smallest.trial.value, smallest.trial.expected))
     said = f"gives {show(got)}; right: {show(expected)}" if got is not None and expected is not None else ""
     return tuple(as_code.lines(smallest.network.subject, form, said))

@@ -62,14 +62,14 @@ _Slip: TypeAlias = tuple[int, str]
 
 
 def unexplained(verdict: Verdict) -> bool:
-    """Whether an answer is wrong and nothing is said of it yet."""
+    """Return whether an answer is wrong and has no explanation yet."""
     return verdict.outcome in _WRONG and not (verdict.hint or verdict.agrees or verdict.fits)
 
 
 def with_explanation(
     verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry, *, scaled: bool = True
 ) -> Verdict:
-    """The verdict, with what the number is as its hint.
+    """Return the verdict, with an explanation of the number as its hint.
 
     It changes no credit. A verdict that already says something, or agrees as far as was printed, stays as it is.
     Without `scaled`, only a layer or a type of layers may make the difference.
@@ -97,7 +97,7 @@ def _named(truth: Truth) -> str:
 
 
 def companions(item: Item, quantities: Registry) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
-    """The by-layer quantities that an explanation would need, to be taken in with the expected values."""
+    """Yield the by-layer quantities that an explanation needs, to be computed with the expected values."""
     subject = item.subject
     if subject is not None and not subject.handed_in:
         for source, _ in _conventions(item):
@@ -135,7 +135,7 @@ def _truths(item: Item, oracle: Oracle, quantities: Registry) -> Iterator[Truth]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerShare:
-    """One row of what a total is made of."""
+    """One layer's share of a total."""
 
     name: str
     type: str
@@ -143,7 +143,7 @@ class LayerShare:
 
 
 def layers_of(rows: object) -> tuple[LayerShare, ...]:
-    """What a by-layer quantity gave; rows without a name or with several numbers are left out."""
+    """Return the layers of a by-layer quantity; rows without a name or with several numbers are left out."""
     found = []
     for row in rows if isinstance(rows, list) else ():
         numbers = [value for value in row.values() if type(value) is int]
@@ -153,9 +153,9 @@ def layers_of(rows: object) -> tuple[LayerShare, ...]:
 
 
 def companion(source: Source | None, quantities: Registry) -> QuantityCall | None:
-    """The quantity that gives by layer what another gives in all, with the same conventions; None where there is none.
+    """Return the quantity that gives by layer what another gives in all, by the same conventions; None without one.
 
-    By its name: beside `macs` stands `macs_by_layer`. It takes at least the same conventions and gives rows with
+    It is found by its name: `macs_by_layer` for `macs`. It takes at least the same conventions and gives rows with
     `layer`, perhaps `type`, and one whole number, whatever that is called. Parameters have none on purpose: their
     layers are of so few sizes that a forgotten bias would be taken for a forgotten layer.
     """
@@ -173,7 +173,7 @@ def companion(source: Source | None, quantities: Registry) -> QuantityCall | Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """A value that is right, layer by layer where that is known. `says`: the convention, empty for the expected one."""
+    """A right value, layer by layer if known. `says` names its convention, and is empty for the expected one."""
 
     total: int
     layers: tuple[LayerShare, ...] = ()
@@ -181,9 +181,10 @@ class Truth:
 
 
 def explain(got: Number, truths: Sequence[Truth], batch: int = 1, *, scaled: bool = True) -> list[str]:
-    """The explanations of a wrong number, such as "equal to the expected value without layer fc"; one is to be told.
+    """Return the explanations of a wrong number, such as "equal to the expected value without layer fc".
 
-    `truths`: the expected value first, then other conventions. `batch`: the input's first dimension.
+    `truths`: the expected value first, then other conventions. `batch`: the input's first dimension. With several
+    explanations, none should be shown.
     """
     bases = [_Base(truth) for truth in _distinct(truths)]
     scales = [(Fraction(1), "{}"), *(_SCALES if scaled else ())]
@@ -205,7 +206,7 @@ def explain(got: Number, truths: Sequence[Truth], batch: int = 1, *, scaled: boo
 
 
 def _is_likely(slip: str, scale: Fraction, says: str, batch: int) -> bool:
-    """Whether somebody who is wrong makes this slip, alone or with this factor besides."""
+    """Return whether people who go wrong make this slip, alone or with this factor."""
     if not slip or scale == 1:
         return bool(slip) is (scale == 1)
     if scale in _ODD or scale == batch or slip.endswith(_TWICE):
@@ -214,14 +215,14 @@ def _is_likely(slip: str, scale: Fraction, says: str, batch: int) -> bool:
 
 
 def by_chance(got: Number, candidates: int) -> bool:
-    """Whether a number may well be one of so many candidates by chance, by its size and its digits."""
+    """Return whether a number may equal one of so many candidates by chance, by its size and its digits."""
     if not got.value or 2 * got.half_unit * candidates > _CHANCE * abs(got.value):
         return True
     return got.value.denominator == 1 and candidates > _CHANCE_WHOLE * abs(got.value)
 
 
 def _distinct(truths: Iterable[Truth]) -> list[Truth]:
-    """Conventions that change something."""
+    """Return the conventions that make a difference."""
     known: dict[int, Truth] = {}
     for truth in truths:
         known.setdefault(truth.total, truth)
@@ -229,7 +230,7 @@ def _distinct(truths: Iterable[Truth]) -> list[Truth]:
 
 
 class _Base:
-    """One right value and what becomes of it by each slip, sorted. None stands for what has several explanations."""
+    """A right value and the values of its slips, sorted. None stands for a value with several explanations."""
 
     def __init__(self, truth: Truth) -> None:
         self._total = truth.total
@@ -245,14 +246,14 @@ class _Base:
         self.values = sorted(self._slips)
 
     def between(self, low: Fraction, high: Fraction) -> list[str | None]:
-        """The slips that lead to a value from `low` to `high`."""
+        """Return the slips that lead to a value from `low` to `high`."""
         first = bisect_left(self.values, low - self._total)
         last = bisect_right(self.values, high - self._total)
         return [self._slips[value] for value in self.values[first:last]]
 
 
 def _sums(values: Sequence[int]) -> set[int]:
-    """The sizes of layers that are also sums of two or three layers; in threes, one may stand twice."""
+    """Return the sizes of layers that are also sums of two or three layers; in a sum of three, one may count twice."""
     distinct = set(values)
     if len(values) > _MOST_LAYERS:
         return distinct
@@ -267,7 +268,7 @@ def _of_layers(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
 
 
 def _of_types(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
-    """A type left out, or alone, where this is not just one layer or all of them."""
+    """Yield the change that a type of layers makes if it is left out, counted twice, or alone, if nothing else fits."""
     totals: dict[str, int] = defaultdict(int)
     for layer in layers:
         totals[layer.type] += layer.value
@@ -285,7 +286,7 @@ def _of_types(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
 
 
 def _made_otherwise(total: int, count: int, values: Sequence[int]) -> bool:
-    """Whether two or three layers add up to the total of `count` layers, and are not just these."""
+    """Return whether two or three other layers add up to the total of `count` layers."""
     if len(values) > _MOST_LAYERS:
         return False
     pairs = _pairs(total, values)
@@ -294,7 +295,7 @@ def _made_otherwise(total: int, count: int, values: Sequence[int]) -> bool:
 
 
 def _pairs(total: int, values: Sequence[int]) -> int:
-    """In how many ways two of the values add up to the total."""
+    """Return in how many ways two of the values add up to the total."""
     seen: Counter[int] = Counter()
     found = 0
     for value in values:

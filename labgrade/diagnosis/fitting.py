@@ -61,7 +61,7 @@ _KINDS: Mapping[type, str] = {str: "text", list: "shape", tuple: "shape"}
 
 
 def typed(plain: object, kind: AnswerType | None) -> Value:
-    """A value of labgrade's in its answer's type; where something is measured, in the type that it has by itself.
+    """Return labgrade's value in the type of its answer; in its natural type where something is measured.
 
     Raises:
         NoSuchSlipError: it is None.
@@ -78,9 +78,9 @@ def typed(plain: object, kind: AnswerType | None) -> Value:
 
 
 def natural(plain: object) -> Value:
-    """A number, text, shape, histogram, tensors, table without columns (texts), or findings (what they say).
+    """Return plain data as a number, text, shape, histogram, tensors, table without columns, or findings.
 
-    Rows that say nothing are a table, of which the first column names each row.
+    Rows that say nothing are a table, the first column of which names each row.
 
     Raises:
         WrongTypeError: it is none of them.
@@ -105,7 +105,7 @@ def natural(plain: object) -> Value:
 
 
 def _table_type(rows: list[dict[str, Any]]) -> TableType:
-    """The type of a table by what stands in its rows."""
+    """Return the type of a table from its rows."""
     name, *others = dict.fromkeys(column for row in rows for column in row)
     cells = {column: next((row[column] for row in rows if row.get(column) is not None), 0) for column in others}
     kinds = {column: _KINDS.get(type(cell), "number") for column, cell in cells.items()}
@@ -113,7 +113,7 @@ def _table_type(rows: list[dict[str, Any]]) -> TableType:
 
 
 def _finding(plain: dict[str, Any]) -> Finding:
-    """A finding from plain data of labgrade's, which quotes names of the student's."""
+    """Return a finding from labgrade's plain data, which quotes names of the student's."""
     return Finding(
         says=excerpt(plain["says"], _SAID_CHARS),
         certain=plain.get("certain", True) is True,
@@ -138,9 +138,9 @@ def _grid(plain: dict[str, Any]) -> Grid:
 
 
 def fits(kind: AnswerType, trial: Trial, plain: Any, rows: dict[str, tuple[Row, ...]] | None = None) -> bool:
-    """Whether what came out is a value of slips, as plain data: of a table, one that explains each wrong cell.
+    """Return whether a value is one of slips, as plain data; for a table, one that explains each wrong cell.
 
-    `rows`: those of tables before this one, by what they were made of: thousands of tables of slips share theirs.
+    `rows`: a cache for the rows of earlier tables; thousands of tables of slips share theirs.
     """
     if isinstance(trial.value, Number):
         if type(plain) is int:  # most are, and reading a fraction takes longer than the rest
@@ -153,7 +153,7 @@ def fits(kind: AnswerType, trial: Trial, plain: Any, rows: dict[str, tuple[Row, 
 
 
 def _table(kind: AnswerType, plain: list[object], rows: dict[str, tuple[Row, ...]]) -> Value:
-    """The same as `typed`, of which each different row is made once."""
+    """Return what `typed` does; rows are taken from the cache."""
     made: list[Row] = []
     for each in plain:
         said = repr(each)
@@ -167,15 +167,15 @@ def _table(kind: AnswerType, plain: list[object], rows: dict[str, tuple[Row, ...
 
 
 def leaves_open(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a table has a row or a cell that is expected, and that a hypothesis leaves out or open."""
+    """Return whether a hypothesis lacks a row or a cell that is expected in a table."""
     return _more_rows(trial, hypothesis) or _more_cells(trial, hypothesis)
 
 
 def _more_rows(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a table has a row that is expected, and that a hypothesis leaves out: a checker may allow others.
+    """Return whether a hypothesis lacks a row that a table should have. A checker may allow further rows.
 
-    A row of the same cells that nobody expects is that row under another name, unless the hypothesis has it, too. One
-    of zeros is as good as none.
+    A row with the same cells that nobody expects is that row under another name, unless the hypothesis has it, too. A
+    row of zeros counts as none.
     """
     tables = (trial.value, trial.expected, hypothesis)
     given, expected, left = (each.rows if isinstance(each, Table) else () for each in tables)
@@ -197,7 +197,7 @@ def _alike(cells: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> boo
 
 
 def _more_cells(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a row has a cell that is expected, and that a hypothesis leaves open."""
+    """Return whether a hypothesis lacks a cell that a row should have."""
     tables = (trial.value, trial.expected, hypothesis)
     given, expected, left = ({row.name: row for row in each.rows} if isinstance(each, Table) else {} for each in tables)
     return any(
@@ -208,7 +208,7 @@ def _more_cells(trial: Trial, hypothesis: Value) -> bool:
 
 
 def explains(trial: Trial, known: Value) -> bool:
-    """Whether a slip's value is what came out, and explains every cell of a table that is wrong."""
+    """Return whether a slip's value is the given one, and explains every wrong cell of a table."""
     judging, value = trial.judging, trial.value
     if judging is None or value is None or refuted(judging, value, known):
         return False
@@ -218,7 +218,7 @@ def explains(trial: Trial, known: Value) -> bool:
 
 
 def is_of_input(trials: Trials, base: Base, trial: Trial, subject: SubjectSpec, slip: str) -> bool:
-    """Whether a value is that of another input; the right one where no image is given, or the other can't be."""
+    """Return whether a value is the one for another input; the right one where that is no image or has no value."""
     given = subject.input.shape
     other = given if len(given) != _IMAGE and slip != "fixed_input" else tuple(OTHER_INPUTS[slip][0](given))
     try:

@@ -17,7 +17,7 @@ CONSTANT = "constant"
 def with_number(
     seen: Verdict, check: Check, tool: Callable[[], Verdict], number: Callable[[Verdict], Verdict]
 ) -> Verdict:
-    """What was seen of a function, with what is known of its number where that says more.
+    """Return the verdict on a function's behaviour, with what is known of its number where that says more.
 
     `tool`: the verdict with the tool that gives the number; `number`: a verdict with what a number is by itself.
     """

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each, writes
+from labgrade.answers.artifacts import writes
+from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
@@ -42,7 +43,7 @@ _LARGEST_EDITED, _MOST_FILES, _MOST_SECONDS_EDITED = 1 << 16, 30, 3.0
 
 
 class ProbeGrader(Running, Protocol):
-    """What of `run.grader.Grader` a trial needs."""
+    """The part of `run.grader.Grader` that a trial needs."""
 
     course: Course
     oracle: Oracle
@@ -56,12 +57,12 @@ class ProbeGrader(Running, Protocol):
         submission: Submission | None = None,
         answers: OtherAnswer | None = None,
     ) -> tuple[Judging, Expect]:
-        """What a check is judged with."""
+        """Return the checker of a check with its parameters, and the function for expected values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a function came to on one subject. Without a `value` there is only a verdict: it crashed, or hung."""
+    """The outcome of a function on one subject. Without a `value` there is only a verdict: it crashed, or hung."""
 
     verdict: Verdict
     origin: str = ""
@@ -73,7 +74,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A function with the Python file that it stands in, and the text of that."""
+    """A function with its Python file and the text of that."""
 
     function: str
     file: str
@@ -92,7 +93,7 @@ class Trials:
         self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
 
     def __call__(self, subject: SubjectSpec) -> Trial:
-        """The check, judged on this subject, its misconceptions aside: not every network gives an occasion for each.
+        """Judge the check on this subject, without its misconceptions: not every network allows each of them.
 
         Raises:
             FaultError: a failure of labgrade's.
@@ -109,7 +110,7 @@ class Trials:
         return self._judged(value, answer.origin, judging, expect)
 
     def ahead(self, subjects: Sequence[SubjectSpec]) -> list[Trial]:
-        """Several trials at the price of one, as far as the function returns; each but the first may owe to the others.
+        """Return several trials from one process, up to the first failure; calls may have affected later ones.
 
         Raises:
             FaultError: a failure of labgrade's.
@@ -117,7 +118,7 @@ class Trials:
         return list(self.coming(subjects))
 
     def coming(self, subjects: Sequence[SubjectSpec]) -> Iterator[Trial]:
-        """The same, each judged when it is asked for: who stops at the first that is wrong needs no other."""
+        """Yield the same, each judged when it is asked for, for callers that stop at the first wrong one."""
         wanted = _called(self.task.answers[self.check.answer])
         (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
         if others or not subjects:
@@ -130,7 +131,7 @@ class Trials:
             )
 
     def past(self, subjects: Sequence[SubjectSpec]) -> list[Trial | None]:
-        """As `ahead`, past those on which the function raises or gives no value, for which there is None.
+        """Return trials as `ahead`, with None where the function raises or gives no value.
 
         Raises:
             FaultError: a failure of labgrade's.
@@ -148,7 +149,7 @@ class Trials:
         ]
 
     def again(self, subject: SubjectSpec, count: int) -> list[Trial | None]:
-        """So many calls for one subject in one process; None for what gives no value.
+        """Return so many values for one subject, from one process; None for a call without a value.
 
         Raises:
             FaultError: a failure of labgrade's.
@@ -167,7 +168,7 @@ class Trials:
         return trials
 
     def source(self) -> Source | None:
-        """The only function that the answer comes from, with its file; None where it is not one of a Python file."""
+        """Return the only function of the answer, with its file; None if it is not one of a Python file."""
         forms = [each for each in self.task.answers[self.check.answer].forms if isinstance(each, CallForm)]
         file = code_file(forms[0], self._submission) if len(forms) == 1 else None
         if not isinstance(file, str) or not file.endswith(".py") or not returns(forms[0]):
@@ -181,7 +182,7 @@ class Trials:
             return None
 
     def rewritten(self, folder: Path, source: Source) -> Trials:
-        """Trials of the same submission's Python files in a folder, one of them with another text."""
+        """Return trials of the submission's Python files in a folder, one of them with another text."""
         texts = {name: read_bytes(self._submission, name, _LARGEST_EDITED) for name in self._python_files()}
         texts[source.file] = source.text.encode()
         for name, text in texts.items():
@@ -207,7 +208,7 @@ class Trials:
         )
 
     def absent(self) -> Verdict | None:
-        """Why there is nothing to try, where no file has the function; known without running anything."""
+        """Return why there is nothing to try, if no file has the function. Nothing runs for this."""
         called = _called(self.task.answers[self.check.answer])
         for form in called.forms:
             if not isinstance(form, CallForm):
@@ -220,13 +221,13 @@ class Trials:
 
     @property
     def others(self) -> list[Trials]:
-        """Those of other checks that look at the same answer for something else."""
+        """Return the trials of other checks of the same answer."""
         wanted = [each for each in self.task.checks if each.answer == self.check.answer and each.measured is None]
         different = [each for each in wanted if each.expected is not None and each.expected != self.check.expected]
         return [Trials(self._grader, self.task, each, self._submission) for each in different]
 
     def beside(self, source: Source, names: Collection[str]) -> list[Trials]:
-        """Those of other functions of these names in the same file, of this task or another one of its lab."""
+        """Return the trials of other functions of these names in the same file, for any task of the lab."""
         asked = {name for name in names if name != source.function}
         found = self._of_functions(self.task, source.file, asked)
         if asked := asked - {name for name, _ in found}:
@@ -236,7 +237,7 @@ class Trials:
         return [trials for _, trials in found]
 
     def _of_functions(self, task: Task, file: str, names: Collection[str]) -> list[tuple[str, Trials]]:
-        """The first check of each answer of a task that is one of these functions of a file."""
+        """Return the first check of each answer of a task that is one of these functions of a file."""
         found: dict[str, tuple[str, Trials]] = {}
         for check in task.checks:
             forms = [each for each in task.answers[check.answer].forms if isinstance(each, CallForm)]
@@ -247,7 +248,7 @@ class Trials:
         return list(found.values())
 
     def judged(self, value: Value, subject: SubjectSpec) -> Trial:
-        """What the check says of a value that the function gave.
+        """Return the check's verdict on a value of the function.
 
         Raises:
             FaultError: a failure of labgrade's.
@@ -255,12 +256,12 @@ class Trials:
         return self._judged(value, "", *self._grader.judging_of(self.task, self.check, self._own(subject), self._whole))
 
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
-        """What the function of another answer returns for this subject; None where it returns nothing that fits."""
+        """Return what the function of another answer returns for this subject; None if nothing fits."""
         answer = self._answer(self.task.answers[name], subject)
         return None if isinstance(answer, NoAnswer) else answer.value
 
     def value_of(self, source: QuantityCall, subject: SubjectSpec) -> object:
-        """A quantity of this subject.
+        """Return a quantity of this subject.
 
         Raises:
             FaultError: it can't be computed.
@@ -268,7 +269,7 @@ class Trials:
         return self._grader.oracle.value_if_any(source, self._own(subject))
 
     def content(self) -> str:
-        """A digest of the files that the check's function may lie in."""
+        """Return a digest of the files that the check's function may lie in."""
         forms = self.task.answers[self.check.answer].forms
         named = [code_file(form, self._submission) for form in forms if isinstance(form, CallForm)]
         texts = [read_bytes(self._submission, name, _LARGEST_SOURCE) for name in named if isinstance(name, str)]
@@ -276,19 +277,19 @@ class Trials:
 
     @property
     def kind(self) -> AnswerType:
-        """The type of the answer."""
+        """Return the type of the answer."""
         return self.task.answers[self.check.answer].type
 
     @property
     def quantities(self) -> Registry:
-        """What can be computed."""
+        """Return the quantities that can be computed."""
         return self._grader.course.quantities
 
     def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answered:
         return obtain.obtain(self._question(_called(wanted), subject), self._grader)
 
     def _own(self, subject: SubjectSpec) -> SubjectSpec:
-        """The subject with the task's own arguments, which a random network does not have."""
+        """Return the subject with the task's own arguments, which a random network does not have."""
         about = self.task.subject
         lacks = about is not None and about.arguments and not subject.arguments
         return replace(subject, arguments=about.arguments) if about is not None and lacks else subject
@@ -305,14 +306,14 @@ class Trials:
 
 
 def _called(wanted: AnswerSpec) -> AnswerSpec:
-    """The answer in its forms that are functions."""
+    """Return the answer with only its forms that are functions."""
     return replace(wanted, forms=tuple(form for form in wanted.forms if isinstance(form, CallForm)))
 
 
 def judged_value(
     grader: ProbeGrader, task: Task, call: QuantityCall, subject: SubjectSpec | None, answer: Answer
 ) -> Value:
-    """What is measured of an answer that is a file; any other is judged as it is.
+    """Return the measured value of an answer that is a file; any other answer is judged as it is.
 
     Raises:
         FaultError: it can't be measured, through a fault of labgrade's.
@@ -326,9 +327,9 @@ def judged_value(
 def values_of_each(
     grader: ProbeGrader, form: CallForm, check: Check, questions: Sequence[Question]
 ) -> tuple[str, list[Value]]:
-    """Where the answers come from, and what is judged for each subject, as far as there is something.
+    """Return where the answers come from, and the value to judge for each subject, up to the first without one.
 
-    One process calls the function for all, another measures what it wrote: the limits are for all together.
+    One process calls the function for all, another measures the files: the limits are for all together.
 
     Raises:
         FaultError: it can't be measured, through a fault of labgrade's.
@@ -350,7 +351,7 @@ def values_of_each(
 def measured(
     grader: ProbeGrader, task: Task, call: QuantityCall, subject: SubjectSpec | None, artifact: Artifact
 ) -> object:
-    """A quantity of the student's file, as plain data.
+    """Return a quantity of the student's file, as plain data.
 
     Raises:
         FaultError: it can't be measured, through a fault of labgrade's.

@@ -33,7 +33,7 @@ _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
-    """What is searched, and how far: at most `tries` subjects in `seconds`. The same `seed` finds the same."""
+    """The plan of a search: what to search, at most `tries` subjects in `seconds`. The `seed` makes it repeatable."""
 
     among: str
     like: SubjectSpec | None = None
@@ -43,7 +43,7 @@ class SearchPlan:
 
 
 class Asked(NamedTuple):
-    """What a search asks about, in order: while nothing is wrong; while everything is, and in the end the smallest."""
+    """The subjects that a search asks about, in order: while nothing is wrong; while everything is; the smallest."""
 
     right: Sequence[SubjectSpec]
     wrong: Sequence[SubjectSpec] = ()
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult(Generic[T]):
-    """What came of a search: the smallest subject that is wrong with its trial, if any, and all that were tried.
+    """The outcome of a search: the smallest wrong subject with its trial, if any, and all that were tried.
 
     `seconds`: how long it took. `complete`: time was enough for all tries.
     """
@@ -63,18 +63,18 @@ class SearchResult(Generic[T]):
 
 
 def available() -> bool:
-    """Whether Hypothesis is installed."""
+    """Return whether Hypothesis is installed."""
     return importlib.util.find_spec("hypothesis") is not None
 
 
 def subjects(plan: SearchPlan) -> list[SubjectSpec]:
-    """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
+    """Return the subjects that a search asks about while nothing is wrong. The same plan gives the same."""
     _shown(plan, lambda _: True)
     return list(_drawn[repr(plan)].right)
 
 
 def asked(plan: SearchPlan) -> Asked:
-    """All that is known of a plan ahead; as `subjects`."""
+    """Return all that is known of a plan ahead; see `subjects`."""
     wrong: list[SubjectSpec] = []
 
     def note(subject: SubjectSpec) -> bool:
@@ -86,22 +86,22 @@ def asked(plan: SearchPlan) -> Asked:
 
 
 def is_drawn(plan: SearchPlan) -> bool:
-    """Whether a plan's subjects are known without Hypothesis."""
+    """Return whether a plan's subjects are known without Hypothesis."""
     return repr(plan) in _drawn
 
 
 def know(plan: SearchPlan, drawn: Asked) -> None:
-    """Take these for a plan's subjects, which may be drawn by another process."""
+    """Use these as a plan's subjects, which another process may have drawn."""
     if len(_drawn) >= _PLANS:
         _drawn.clear()
     _drawn[repr(plan)] = drawn
 
 
 def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool], *, at_once: bool = False) -> bool:
-    """Have the `subjects` looked at, some together, as long as that says so; whether all were.
+    """Show the `subjects` to a function, some together, as long as it goes on; return whether all were shown.
 
-    A class has a function each for the same plan, and drawing takes longer than calling most of them: all are kept. It
-    takes longer than most else of one student's check, too: no more are drawn than are looked at.
+    Drawing takes longer than most calls, so that all are kept for the other functions of a class. No more are drawn
+    than are shown, because drawing takes longer than most else of one student's check.
     """
     key = repr(plan)
     if key in _drawn:
@@ -130,7 +130,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool], *, a
 
 
 def _ends(count: int) -> bool:
-    """Whether a portion ends after so many subjects."""
+    """Return whether a portion ends after so many subjects."""
     first, second = itertools.accumulate(_AT_FIRST)
     return count in (first, second) or (count > second and (count - second) % _AT_ONCE == 0)
 
@@ -144,13 +144,13 @@ def search(
     *,
     at_once: bool = False,
 ) -> SearchResult[T]:
-    """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
+    """Look for the smallest subject for which `attempt` gives a `wrong` result, and return it with all trials.
 
-    What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
-    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
-    so that an answer that changes from call to call can't confuse the search. `ahead` attempts several at once, as far
-    as it can; what is wrong then is attempted by itself as well, and that counts. `at_once`: all of them are probably
-    right, so that it need not begin with a few.
+    `wrong` returns a word for the kind of wrong, or an empty text. What went wrong first decides which kind is
+    followed. `first` are remembered subjects, each smallest one with others that were tried: where it is still wrong,
+    they are tried again and nothing else is. Each subject is attempted once, so that an answer that changes from call
+    to call can't confuse the search. `ahead` attempts several at once, as far as it can; a wrong one is attempted again
+    by itself, and that counts. `at_once`: all are probably right, so that the search begins with many.
 
     Raises:
         FaultError: what `attempt` or `wrong` raises.
@@ -168,7 +168,7 @@ def search(
 
 
 def _replayed(trials: _Trials[T], first: Iterable[Sequence[SubjectSpec]]) -> bool:
-    """Whether a remembered subject is still wrong."""
+    """Return whether a remembered subject is still wrong."""
     for subject, *others in first:
         with contextlib.suppress(_StopError):
             if trials.is_wrong(subject):
@@ -186,7 +186,7 @@ class _StopError(BaseException):
 
 
 class _Trials(Generic[T]):
-    """What was attempted so far."""
+    """The attempts so far."""
 
     def __init__(self, plan: SearchPlan, attempt: Callable[[SubjectSpec], T], wrong: Callable[[T], str]) -> None:
         self._plan, self._attempt, self._wrong = plan, attempt, wrong
@@ -198,9 +198,9 @@ class _Trials(Generic[T]):
         self._ahead: dict[str, T] = {}
 
     def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], *, at_once: bool) -> bool:
-        """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be.
+        """Attempt what the search asks about while nothing is wrong, many at once; return whether all are right.
 
-        Where none is, all that the search would ask was attempted, and it has nothing left to find.
+        If they are, the search has nothing left to find.
         """
 
         def look(some: Sequence[SubjectSpec]) -> bool:
@@ -211,22 +211,22 @@ class _Trials(Generic[T]):
         return _shown(self._plan, look, at_once=at_once) and not any(map(self.is_wrong, subjects(self._plan)))
 
     def all_wrong(self) -> SubjectSpec | None:
-        """The smallest subject, where all that the search asks about while everything is wrong is wrong.
+        """Return the smallest subject, if all subjects that the search asks about while everything is wrong are.
 
-        Up to the first that is not, nothing else was asked than Hypothesis would; then it goes on from there.
+        Up to the first right one, Hypothesis would have asked for the same; it goes on from there.
         """
         path = _drawn[key].wrong if (key := repr(self._plan)) in _drawn else ()
         return path[-1] if path and all(map(self.is_wrong, path)) else None
 
     def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
-        """The trials that are right, up to the first that is not. What fails here fails again by itself."""
+        """Return the right trials up to the first that is not right. What fails here fails again by itself."""
         try:
             return list(itertools.takewhile(lambda trial: not self._wrong(trial), ahead(subjects)))
         except FaultError:
             return []
 
     def is_wrong(self, subject: SubjectSpec) -> bool:
-        """Whether it is wrong in the way that is followed; then it is the smallest so far.
+        """Return whether a subject is wrong in the way that is followed; it is then the smallest so far.
 
         Raises:
             _StopError: after a fault, or when time is up.
@@ -260,7 +260,7 @@ class _Trials(Generic[T]):
 
 
 def _hypothesis(plan: SearchPlan, is_wrong: Callable[[SubjectSpec], bool]) -> SubjectSpec | None:
-    """Hypothesis's search: the smallest that is wrong, if one is."""
+    """Return the smallest wrong subject that Hypothesis finds; None if it finds none."""
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import NoSuchExample
 
@@ -283,9 +283,9 @@ def _hypothesis(plan: SearchPlan, is_wrong: Callable[[SubjectSpec], bool]) -> Su
 
 @functools.cache
 def _look_at_nothing_around() -> None:
-    """Let Hypothesis draw no numbers out of the source of whatever modules are loaded.
+    """Keep Hypothesis from drawing numbers from the source code of loaded modules.
 
-    What is tried may not depend on that; and it keeps them in `.hypothesis` in the working folder, a student's.
+    Trials may not depend on these, and it would store them in `.hypothesis` in the working folder, a student's.
     """
     from hypothesis.internal.conjecture import providers
 

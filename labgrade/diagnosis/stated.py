@@ -42,7 +42,7 @@ _MOST_WORDS, _MOST_TYPES = 2, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """With what an answer of one type is judged, and where quantities come from."""
+    """What an answer of one type is judged with, and where quantities come from."""
 
     kind: AnswerType
     judging: Judging
@@ -58,9 +58,9 @@ def by_itself(
     quantities: Registry,
     diagnoser: Diagnoser | None,
 ) -> Verdict:
-    """The verdict with what a value is by itself; not a number's whose function was seen to be something else.
+    """Return the verdict with what a value is by itself, unless a function's calls showed something else.
 
-    `diagnoser`: of the function that computed the value; None where it was handed in.
+    `diagnoser`: of the function that computed the value; None if the value was handed in.
     """
     if not unexplained(verdict) or item.check.measured:
         return verdict
@@ -90,9 +90,9 @@ def _of_columns(value: Table, item: Item, means: Means) -> str:
 def with_cause(
     verdict: Verdict, value: Value, item: Item, means: Means, bases: Sequence[Base], quantities: Registry
 ) -> Verdict:
-    """The verdict with what made the value: a slip, a layer more or less, two likely slips, a factor besides.
+    """Return the verdict with the cause of a value: a slip, a layer more or less, two likely slips, a factor besides.
 
-    In that order, from what is likelier to what is less so.
+    They are tried in this order, the likelier first.
     """
     verdict = with_slip(verdict, value, item, means, bases)
     if unexplained(verdict):
@@ -109,9 +109,9 @@ def _none(_base: Base, _names: Sequence[str]) -> list[str]:
 def with_slip(
     verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base], *, unseen: Unseen | None = None
 ) -> Verdict:
-    """The verdict with the sentence of the slip that gives its value, or with those of a few that do.
+    """Return the verdict with the sentence of the slip that gives its value, or with those of a few that do.
 
-    `unseen`: of a function that was called elsewhere, those that may hold all the same. It changes no credit.
+    `unseen`: for a function that was called elsewhere, the slips that are still possible. The credit stays.
     """
     subject = item.subject
     if subject is None or subject.handed_in or not isinstance(value, Number | Table):
@@ -134,7 +134,7 @@ def with_slip(
 
 
 def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base]) -> Verdict:
-    """The verdict with the sentences of the two likely slips that give its value together."""
+    """Return the verdict with the sentences of two likely slips that give its value together."""
     subject = item.subject
     if subject is None or subject.handed_in or not isinstance(value, Number | Table):
         return verdict
@@ -163,7 +163,7 @@ def _with_pair(verdict: Verdict, value: Value, item: Item, means: Means, bases: 
 def _left(
     answer: Mapping[str, Any], unseen: Callable[[Sequence[str]], Sequence[str]], trial: Trial, kind: AnswerType
 ) -> dict[str, Any]:
-    """What slips give that fit here, and that nothing speaks against elsewhere."""
+    """Return the slips whose value fits here, and that nothing speaks against elsewhere."""
     fitting = {name: plain for name, plain in answer["values"] if name and plain and fits(kind, trial, plain)}
     return {**answer, "values": [(name, fitting[name]) for name in unseen(list(fitting))] if fitting else []}
 
@@ -177,7 +177,7 @@ def _answers(bases: Iterable[Base], subject: SubjectSpec, oracle: Oracle) -> Ite
 
 
 def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType, *, others: int = 0) -> list[str]:
-    """The sentences of the slips that give a value, each once; of a small number, of likely slips alone.
+    """Return the sentences of the slips that give a value, each once; for a small number, of likely slips alone.
 
     `others`: how many slips were tried besides.
     """
@@ -202,7 +202,7 @@ def _both(pair: str, answer: Mapping[str, Any]) -> bool:
 
 
 def _different(answers: Sequence[Mapping[str, Any]]) -> int:
-    """How many values slips come to; most change nothing, or what others change."""
+    """Return how many different values slips have; most of them change nothing, or the same as others."""
     return sum(len({plain for _, plain in each["values"] if isinstance(plain, int | float)}) for each in answers)
 
 
@@ -211,7 +211,7 @@ def _together(says: Sequence[str]) -> str:
 
 
 def in_common(rows: Sequence[ComparedRow], kinds: Mapping[str, Sequence[str]]) -> str:
-    """What all wrong rows of a table have in common, and no right one has; nothing where there is no such thing."""
+    """Return what all wrong rows of a table have in common, and no right one; an empty text if there is nothing."""
     wrong = {row.name for row in rows if not row.right}
     right = {row.name for row in rows} - wrong
     if len(wrong) < _FEWEST_ROWS or not right or not wrong <= set(kinds):

@@ -27,7 +27,7 @@ _TELLING = 10
 
 
 def says(grader: ProbeGrader, task: Task, submission: Submission, item: Item, value: Value) -> str:
-    """Which argument, or key of a config, a function does not use in a case; nothing where that is not sure."""
+    """Return the argument, or key of a config, that a function ignores in a case; an empty text if that is not sure."""
     own, case, source = task.subject, item.subject, item.check.expected
     if own is None or case is None or not item.check.cases or not isinstance(source, QuantityCall):
         return ""
@@ -50,7 +50,7 @@ def _fits(
 
 
 def _given(own: SubjectSpec, case: SubjectSpec) -> Iterator[tuple[str, SubjectSpec]]:
-    """The case with one of its values as the task itself has it, and what is said where the function gives that."""
+    """Yield a sentence, and the case with one value as in the task itself, for which it would be true."""
     for name in _changed(own.arguments, case.arguments):
         is_file = isinstance(own.arguments[name], Path)
         value = "the task's own file" if is_file else f"{name} = {own.arguments[name]!r}"

@@ -29,9 +29,9 @@ _FEWEST = 2  # tables of several rows from which something is seen
 
 
 def of_rows(wrong: Sequence[Trial]) -> tuple[str, str]:
-    """What all wrong tables have in common, by name, and the sentence for a student; nothing where there is nothing.
+    """Return what all wrong tables have in common: a name and a sentence for a student, both empty if there is nothing.
 
-    The first is that of the task's own subject.
+    The first table is that of the task's own subject.
     """
     tables = [
         (each.value.rows, [row for row in each.expected.rows if not row.optional])
@@ -50,7 +50,7 @@ def of_rows(wrong: Sequence[Trial]) -> tuple[str, str]:
 
 
 def of_tensors(given: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    """That all tensors are right, in their order, and only their names are not; nothing where it is not so."""
+    """Return that all tensors are right and in order, under wrong names; an empty text if that is not so."""
     import numpy as np
 
     def same(one: Any, other: Any) -> bool:
@@ -76,7 +76,7 @@ def of_tensors(given: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
 def _of_each_others_names(
     given: Mapping[str, Any], expected: Mapping[str, Any], same: Callable[[Any, Any], bool]
 ) -> str:
-    """That each tensor is right, and stands under the name of another one."""
+    """Return that each tensor is right, but has another one's name."""
     left = {name: value for name, value in expected.items() if not same(given[name], value)}
     moved: dict[str, str] = {}
     for name in left:
@@ -95,7 +95,7 @@ def _of_each_others_names(
 
 
 def exchanged(given: Table, expected: Table) -> str:
-    """That all numbers are right but those of two columns, which stand in each other's; nothing where it is not so."""
+    """Return that two columns are exchanged and all else is right; an empty text if that is not so."""
     rows = {row.name: row for row in given.rows}
     pairs = [
         (next((rows[name] for name in (row.name, *row.also_named) if name in rows), None), row)
@@ -115,7 +115,7 @@ def exchanged(given: Table, expected: Table) -> str:
 
 
 def _agree(row: Row, right: Row, ways: Mapping[str, str]) -> bool:
-    """Whether the numbers of a row are the right ones, of some columns those of another."""
+    """Return whether the numbers of a row are right, perhaps in each other's columns."""
     for column in right.cells:
         got, wanted = row.cells.get(column), right.cells.get(ways.get(column, column))
         if not isinstance(got, Number) or not isinstance(wanted, Number):
@@ -127,7 +127,7 @@ def _agree(row: Row, right: Row, ways: Mapping[str, str]) -> bool:
 
 
 def _of_names(tables: _Tables) -> tuple[str, str] | None:
-    """That names are wrong, and the cells beside them right."""
+    """Return that names are wrong, and the cells beside them right."""
     several = _several(tables)
     names = {row.name.partition("#")[0] for given, _ in tables for row in given}
     left = _one_left(tables)
@@ -155,7 +155,7 @@ def _of_names(tables: _Tables) -> tuple[str, str] | None:
 
 
 def _of_own_row(tables: _Tables) -> tuple[str, str] | None:
-    """That a part of a row stands in a row of its own, which nobody asks for."""
+    """Return that a part of a row has a row of its own, which nobody expects."""
     found = [_apart(*each) for each in tables]
     if len(found) < _FEWEST or not all(found):
         return None
@@ -167,7 +167,7 @@ def _of_own_row(tables: _Tables) -> tuple[str, str] | None:
 
 
 def _apart(given: Sequence[Row], expected: Sequence[Row]) -> tuple[str, str] | None:
-    """The only row that is wrong, and the row that nobody expects and that has what is missing from it."""
+    """Return the only wrong row, and the unexpected row that holds the missing part of it."""
     if any(len(row.cells) != 1 for row in expected):
         return None
     right = {row.name: _cells(row, row)[0] for row in expected}
@@ -184,7 +184,7 @@ def _apart(given: Sequence[Row], expected: Sequence[Row]) -> tuple[str, str] | N
 
 
 def _of_order(tables: _Tables) -> tuple[str, str] | None:
-    """That each row has to do with the row before it."""
+    """Return that each row is mixed up with the one before it."""
     several = _several(tables)
     told = any(len({_cells(row, row) for row in right}) > _FEWEST for _, right in several)
     if told and all(_one_late(*each) for each in several):
@@ -198,7 +198,7 @@ def _of_order(tables: _Tables) -> tuple[str, str] | None:
 
 
 def _of_sum(tables: _Tables) -> tuple[str, str] | None:
-    """That rows have the sum of all, or a share in it."""
+    """Return that rows have the sum of all, or a share of it."""
     several = [each for each in map(_columns, _several(tables)) if each is not None]
     if len(several) < _FEWEST or len(several) < len(_several(tables)):
         return None
@@ -219,7 +219,7 @@ def _shares(given: Sequence[Fraction], right: Sequence[Fraction], whole: int) ->
 
 
 def _columns(table: _Rows) -> tuple[list[Fraction], list[Fraction]] | None:
-    """The numbers of each row, given and right, where rows have one and are named as they should be."""
+    """Return the numbers of each row, given and right, where rows have one and are named as they should be."""
     given, right = ({row.name: _cells(row, table[1][0]) for row in rows} for rows in table)
     if given.keys() != right.keys() or len(table[1][0].cells) != 1:
         return None
@@ -230,7 +230,7 @@ def _columns(table: _Rows) -> tuple[list[Fraction], list[Fraction]] | None:
 
 
 def _several(tables: _Tables) -> _Tables:
-    """The tables of more than one row; none where they are too few."""
+    """Return the tables with more than one row; none if these are too few."""
     several = [each for each in tables if min(map(len, each)) > 1]
     return several if len(several) >= _FEWEST else []
 
@@ -240,7 +240,7 @@ def _least(tables: _Tables) -> _Rows:
 
 
 def _one_left(tables: _Tables) -> str:
-    """The name of the only row of a smallest table, where each has the last value alone and under another name."""
+    """Return the name of the only row of the smallest table, if each has only the last value, under another name."""
     if any(len(given) != 1 or not right for given, right in tables) or not all(
         _cells(given[0], right[-1]) == _cells(right[-1], right[-1]) for given, right in tables
     ):
@@ -254,7 +254,7 @@ def _one_name(given: Sequence[Row]) -> bool:
 
 
 def _renamed(given: Sequence[Row], expected: Sequence[Row]) -> tuple[str, str] | None:
-    """A row's name with the right one, where the same cells are there and some stand under another name."""
+    """Return a row's name with the right one, if it has the same cells and some have another name."""
     known = {name: _cells(row, row) for row in expected for name in (row.name, *row.also_named)}
     if all(any(_cells(row, row)) for row in expected):  # a type that a network has none of may be there with 0
         given = [row for row in given if any(_cells(row, row))]
@@ -270,7 +270,7 @@ def _renamed(given: Sequence[Row], expected: Sequence[Row]) -> tuple[str, str] |
 
 
 def _running(given: Sequence[Row], expected: Sequence[Row]) -> bool:
-    """Whether each row of one number has the sum of what is expected up to it."""
+    """Return whether each row of one number has the running total of the expected ones."""
     cells = [[_cells(row, expected[0]) for row in rows] for rows in (given, expected)]
     if any(len(each) != 1 or not isinstance(each[0], Fraction) for rows in cells for each in rows):
         return False

@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 State: TypeAlias = tuple[int, int, int, int]
+_KEPT_SECONDS = 90 * 24 * 3600  # for a value that nobody reads, such as that of an older version
 _CONTENTS = ".contents.json"  # of a folder: each file's state when it was made, and its digest
 
 
@@ -149,8 +151,15 @@ class Cache:
         return place
 
     def watch(self) -> None:
-        """Begin to watch for changes that others make."""
-        self._before = dict(self._files())
+        """Begin to watch for changes that others make. What nobody used for long is deleted."""
+        self._before = {}
+        oldest = time.time() - _KEPT_SECONDS
+        for name, status in self._files():
+            if max(status.st_atime, status.st_mtime) < oldest:
+                with contextlib.suppress(OSError):
+                    (self._folder / name).unlink()
+            else:
+                self._before[name] = _state_in(status)
 
     def discard_changes(self, written: Mapping[str, str]) -> list[str]:
         """Delete what changed since `watch` and is not in `written`; the names of those files.
@@ -160,9 +169,9 @@ class Cache:
         if self._before is None:
             return []
         changed = []
-        for name, state in list(self._files()):
+        for name, status in list(self._files()):
             path = self._folder / name
-            if self._before.get(name) == state or _is_as_written(path, written.get(name)):
+            if self._before.get(name) == _state_in(status) or _is_as_written(path, written.get(name)):
                 continue
             changed.append(name)
             with contextlib.suppress(OSError):
@@ -187,8 +196,8 @@ class Cache:
         self.written[path.relative_to(self._folder).as_posix()] = _digest(content)
         return True
 
-    def _files(self) -> Iterator[tuple[str, State]]:
-        """Yield every file and link below the folder, with the state that shows a change."""
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Yield every file and link below the folder, with what the system says of it."""
         inner = [""]  # tens of thousands of files: without a Path for each
         while inner:
             prefix = inner.pop()
@@ -198,7 +207,7 @@ class Cache:
                         inner.append(f"{prefix}{each.name}/")
                         continue
                     with contextlib.suppress(OSError):
-                        yield f"{prefix}{each.name}", _state(each)
+                        yield f"{prefix}{each.name}", os.lstat(each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +270,11 @@ def _note_of(path: Path) -> list[object]:
 
 
 def _state(path: os.PathLike[str]) -> State:
-    status = os.lstat(path)
+    return _state_in(os.lstat(path))
+
+
+def _state_in(status: os.stat_result) -> State:
+    """Return what shows a change."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

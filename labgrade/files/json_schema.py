@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -181,12 +182,13 @@ def _switch(alternatives: list[Any]) -> tuple[str, dict[str | None, list[Any]]]:
     """
     words = [_word(each) for each in alternatives]
     name = next((key for key, word in words if word is not None), "")
-    own = {word for key, word in words if key == name and word is not None}
-    of_word = {
-        word: [each for each, (key, other) in zip(alternatives, words, strict=True) if key != name or other == word]
-        for word in (*own, None)
-    }
-    return name, of_word
+    others: list[tuple[int, Any]] = []
+    of_word: dict[str | None, list[tuple[int, Any]]] = {None: []}
+    for place, (each, (key, word)) in enumerate(zip(alternatives, words, strict=True)):
+        found = of_word.setdefault(word, []) if key == name else others
+        found.append((place, each))
+    in_order = {word: sorted((*others, *own), key=itemgetter(0)) for word, own in of_word.items()}
+    return name, {word: [each for _, each in found] for word, found in in_order.items()}
 
 
 def _word(alternative: Any) -> tuple[str, str | None]:

@@ -71,12 +71,12 @@ def files_digest(submission: Submission) -> str:
 
 
 def is_of_text(basis: str) -> bool:
-    """Whether a digest is of one answer's text."""
+    """Return whether a digest is of one answer's text."""
     return basis.startswith(_OF_TEXT)
 
 
 def is_of_files(basis: str) -> bool:
-    """Whether a digest is of all that was handed in."""
+    """Return whether a digest is of all that was handed in."""
     return basis.startswith(_OF_FILES)
 
 
@@ -171,7 +171,7 @@ def _is_sum(one: Value, others: Sequence[Value]) -> bool:
 
 
 def _are_rivals(one: Value, other: Value) -> bool:
-    """Whether two different numbers are so alike in size that both may be said of the same."""
+    """Return whether two different numbers are so alike in size that both may be said of the same."""
     if not isinstance(one, Number) or not isinstance(other, Number) or one is other:
         return False
     small, large = sorted((one.value, other.value))

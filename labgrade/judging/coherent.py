@@ -42,13 +42,13 @@ def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Ve
 
 
 def _is_of_no_file(found: Verdict) -> bool:
-    """Whether a number that was read, or is suggested, is wrong of every known file."""
+    """Return whether a number that was read, or is suggested, is wrong of every known file."""
     said = found.suggestion.outcome if found.suggestion is not None else found.outcome
     return "got" in found.facts and not found.rows and said in (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
 def _has_strange_rows(check: Check, found: Verdict) -> bool:
-    """Whether a table has more rows that no known file has than rows that are missing, which may be misnamed."""
+    """Return whether a table has more rows that no known file has than rows that are missing, which may be misnamed."""
     literals = [each.source.value for each in check.also_right if isinstance(each.source, LiteralValue)]
     known = {
         str(row[0]) for rows in literals if isinstance(rows, list | tuple) for row in rows if isinstance(row, list)

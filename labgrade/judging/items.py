@@ -84,11 +84,11 @@ _HINT = "Compute from the `input` that the function is called with; don't draw, 
 
 
 def fresh_subject(task: Task, item: Item, key: bytes) -> SubjectSpec | None:
-    """The item's subject with another input; None where its answer is no tensor that a function computes of one.
+    """Return the item's subject with another input; None if its answer is no tensor that a function computes from one.
 
     The input of a task can be drawn again from its seed, which is public, and its tensors could be written down. The
-    seed of this one follows from the course's key, the task and the item: the same for all, so that what
-    it gives is computed once a class, and at every regrade.
+    seed of this one follows from the course's key, the task and the item: the same for all, so that its value is
+    computed once for a class, and at every regrade.
     """
     subject = item.subject
     if subject is None or not depends_on_input(task, item.check):
@@ -125,9 +125,10 @@ def depends_on_input(task: Task, check: Check) -> bool:
 
 
 def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
-    """Whose call comes first where a function is called for an item once more, after another call in one process.
+    """Return the subject of the call that comes first where a function is called twice in one process.
 
-    Once a check, on its first subject that is small enough to cost nothing; the other is another case of the answer.
+    This happens once for each check, on its first subject that is small enough to cost nothing; the other is another
+    case of the answer.
     """
     check, cases = item.check, [each for each in items if each.check.cases and each.subject is not None]
     small = [each for each in cases if is_small(each.subject)]
@@ -139,11 +140,11 @@ def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
 
 
 def called_together(items: Iterable[Item], item: Item) -> list[Item]:
-    """The cases of an item's check: a function may be called for all of them in one process, in this order.
+    """Return the cases of an item's check for which a function may be called in one process, in this order.
 
-    Where some are small: first is the one whose call comes before (`call_before`), right behind it the small one it
-    comes before; then the other small ones. Each larger network is among them once: another takes longer to build than
-    a process to start. Last come the small ones for which there is a bonus.
+    There are some only if one is small: first comes `call_before`'s, right behind it the small case that it belongs to;
+    then the other small ones. Each larger network occurs once: another takes longer to build than a process to start.
+    Last come the small cases with a bonus.
     """
     same = [each for each in items if each.check.cases and each.check.answer == item.check.answer]
     cases = [each for each in same if each.check.measured is None and not each.check.by_hand]
@@ -165,7 +166,7 @@ def called_together(items: Iterable[Item], item: Item) -> list[Item]:
 
 
 def _network(subject: SubjectSpec | None) -> str:
-    """Return what a subject's module depends on; nothing for a file."""
+    """Return what a subject's module depends on; empty for a file."""
     if subject is None or not subject.model or subject.is_onnx:
         return ""
     return json.dumps([subject.model, dict(subject.options), subject.seed], sort_keys=True)

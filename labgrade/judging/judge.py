@@ -171,10 +171,17 @@ def follows(
         known = _named_as(expect(source), expected)
     except (NoSuchSlipError, UnfitError):
         return where_absent
-    if isinstance(known, Number) and isinstance(source, QuantityCall) and not known.value:
-        return False  # a slip that leaves nothing is none on this subject
+    if isinstance(source, QuantityCall) and _leaves_nothing(known):
+        return False
     chosen = isinstance(source, AnswerValue)
     return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
+
+
+def _leaves_nothing(known: Value) -> bool:
+    """Return whether a slip comes to 0 on this subject, or to a table of zeros: other mistakes give the same."""
+    cells = [cell for row in known.rows for cell in row.cells.values()] if isinstance(known, Table) else [known]
+    numbers = [cell.value for cell in cells if isinstance(cell, Number)]
+    return bool(numbers) and len(numbers) == len(cells) and not any(numbers)
 
 
 def _without_supersets(fitting: list[Alternative]) -> list[Alternative]:
@@ -253,7 +260,7 @@ def apply_known_value(known: Alternative, verdict: Verdict, *, right: bool) -> V
     made = partial(max(known.credit, verdict.credit), verdict.reason)
     notes = verdict.notes
     if verdict.rows and verdict.credit < known.credit / 2:  # few rows are right, and yet most points are earned
-        notes = (*notes, f"for this mistake alone {float(100 * known.credit):g} % are given, whatever rows it is in")
+        notes = (*notes, f"this mistake earns {float(100 * known.credit):g} %, however many rows it spoils")
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says, notes=notes)
 
 
@@ -316,7 +323,7 @@ def refuted(judging: Judging, answer: Value, expected: Value | None) -> bool:
 
 
 def of_tables(judging: Judging) -> Judging:
-    """The same, for what was measured: names with numbers are rows of one column."""
+    """Return the same, for what was measured: names with numbers are rows of one column."""
 
     def as_tables(answer: Value, expected: Value | None) -> Verdict:
         return judging(_as_table(answer), _as_table(expected) if expected is not None else None)

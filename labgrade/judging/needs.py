@@ -29,7 +29,7 @@ class NeedsGate:
     waits: tuple[str, ...] = ()
 
     def verdict(self) -> Verdict | None:
-        """SKIPPED or MANUAL, in place of the check's own verdict; None where the check is open."""
+        """Return SKIPPED or MANUAL, in place of the check's own verdict; None if the check is open."""
         if self.failed:
             return replace(without_value(Outcome.SKIPPED, ""), waits_for=self.failed)
         if self.waits:
@@ -45,7 +45,7 @@ Decided: TypeAlias = "Fraction | str"
 def resolve(
     checks: Mapping[str, Sequence[str]], verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decided]
 ) -> dict[str, NeedsGate]:
-    """The gate of each check of a task, by its name; cases are called `check[case]`.
+    """Return the gate of each check of a task, by its name; cases are called `check[case]`.
 
     `checks`: the checks that each check needs. `verdicts`: labgrade's own of each check, whatever it needs; without
     those that were skipped, which were never judged. `decisions`: what people decided about some of them.
@@ -68,7 +68,7 @@ class Gates:
         self._found: dict[str, NeedsGate] = {}
 
     def of(self, name: str) -> NeedsGate:
-        """The gate of the check called `name`."""
+        """Return the gate of the check called `name`."""
         if name not in self._found:
             needs = {need: _all_of(map(self._state, self._cases.get(need, ()))) for need in self._checks[name]}
             self._found[name] = NeedsGate(
@@ -102,5 +102,5 @@ def _all_of(states: Iterable[Need]) -> Need:
 
 
 def quoted_names(needs: Iterable[str]) -> str:
-    """Names of checks as a reason has them: `'macs', 'total'`."""
+    """Return names of checks as a reason has them: `'macs', 'total'`."""
     return ", ".join(map(repr, needs))

@@ -81,9 +81,9 @@ def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | No
 
 
 def with_row_name(source: AnswerValue, answered: Answered, value: Value) -> Value:
-    """The value with the case of a row's name, or label, of the other answer that it names: `QAT` where `qat` stands.
+    """Return the value with the spelling of the other answer's row name or label: `QAT` for `qat`.
 
-    Where two of these differ in case alone, it is left as it is.
+    If two of these differ only in case, it is left as it is.
     """
     if not isinstance(value, str) or isinstance(answered, NoAnswer):
         return value

@@ -33,7 +33,7 @@ _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 
 
 def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry) -> Verdict:
-    """The verdict on a number that a tool gives, with the tools and with what they do otherwise as its hint.
+    """Return the verdict on a number that a tool gives; its hint has the tools and what they do otherwise.
 
     It earns what the spec gives for a tool's number, by its share of the work. Students see amounts only where they see
     the right value, too.
@@ -56,14 +56,14 @@ def of_tool(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantiti
 
 
 def of_choice(chosen: Choice, item: Item, oracle: Oracle, quantities: Registry) -> Choice:
-    """The choice of a number in a text with what is said of it where a tool gives it."""
+    """Return the choice of a number in a text, with the tool that gives it, if one does."""
     if chosen.number is None:
         return chosen
     return replace(chosen, verdict=of_tool(chosen.verdict, chosen.number, item, oracle, quantities))
 
 
 def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]]) -> Verdict:
-    """The verdict on a table of which each row is a tool's, with the tools and what they do otherwise as its hint."""
+    """Return the verdict on a table whose rows are all a tool's; its hint has the tools and what they do otherwise."""
     if verdict.hint:
         return verdict
     right = {row.name for row in verdict.rows if row.right}
@@ -79,7 +79,7 @@ def _with_table(verdict: Verdict, value: Table, given: list[Mapping[str, Any]]) 
 
 
 def _only(row: Row) -> Number | None:
-    """The only number of a row."""
+    """Return the only number of a row."""
     numbers = [cell for cell in row.cells.values() if isinstance(cell, Number)]
     return numbers[0] if len(numbers) == 1 else None
 

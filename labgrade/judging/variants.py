@@ -51,7 +51,7 @@ def weak_key_warning(found: Course) -> str:
 
 
 def own_variant(task: Task, student: str, key: bytes) -> Task:
-    """The task as this student has it: drawn from the course's key and the name, the same at every regrade."""
+    """Return the task as this student has it, drawn from the course's key and the name; the same at every regrade."""
     if not task.variants or task.variant:
         return task
     meant = json.dumps([task.lab, task.id, student]).encode()
@@ -60,7 +60,7 @@ def own_variant(task: Task, student: str, key: bytes) -> Task:
 
 
 def variant_of(task: Task, student: str, key: bytes) -> Task:
-    """The task as the one has it who is named.
+    """Return the task as the named student has it.
 
     Raises:
         UsageError: nobody is named, and each has another.
@@ -72,13 +72,13 @@ def variant_of(task: Task, student: str, key: bytes) -> Task:
 
 
 def all_variants(tasks: Iterable[Task]) -> Iterator[Task]:
-    """The tasks as all students have them together."""
+    """Yield the tasks as all students together have them."""
     for task in tasks:
         yield from task.variants or (task,)
 
 
 def with_variant(verdict: Verdict, value: Value, item: Item, task: Task, judging_of: JudgingOf) -> Verdict:
-    """A variant's verdict, for staff with which one was judged; of a wrong value with the one of which it is right."""
+    """Return the verdict, for staff with the variant; of a wrong value, with the variant for which it is right."""
     verdict = replace(verdict, facts={**verdict.facts, "variant": task.variant})
     if verdict.outcome not in _WRONG or verdict.agrees:
         return verdict

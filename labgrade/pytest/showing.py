@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,20 @@ def console(reporter: pytest.TerminalReporter) -> Console:
     )
 
 
+def labs_graded(report: Report, width: int) -> str:
+    """Return the labs that were graded, as many as fit into a line: no other line of the report names one."""
+    from rich.cells import cell_len
+
+    tasks = Counter(lab for lab, _ in {(task.lab, task.id) for who in report.submissions for task in who.tasks})
+    labs = [f"{lab} ({count} task{'s' * (count != 1)})" for lab, count in sorted(tasks.items())]
+    for shown in range(len(labs), 0, -1):
+        left = len(labs) - shown
+        said = f"graded: {', '.join(labs[:shown])}" + (f" and {left} more lab{'s' * (left != 1)}" if left else "")
+        if shown == 1 or cell_len(said) <= width:
+            return said
+    return ""
+
+
 def show(config: pytest.Config, where: Console, report: Report) -> None:
     """Print the report for the TA, and write it as JSON and as a page where asked for.
 
@@ -126,14 +141,18 @@ def show(config: pytest.Config, where: Console, report: Report) -> None:
     """
     from labgrade.reports import json as as_json
     from labgrade.reports import terminal
+    from labgrade.reports.plain_page import Page
 
+    page = Page(where)
+    if labs := labs_graded(report, page.width):
+        page.line((labs, ""))
     terminal.render(report, console=where, staff=True)
-    text, target, page = as_json.render(report), config.getoption("labgrade_json"), config.getoption("report_html")
+    text, target, html_to = as_json.render(report), config.getoption("labgrade_json"), config.getoption("report_html")
     if target == "-":
         sys.stdout.write(text + "\n")
     elif target:
         output.write(str(config.invocation_params.dir / target), text)
-    if page:
+    if html_to:
         from labgrade.reports import html
 
-        output.write(str(config.invocation_params.dir / page), html.page_of(report))
+        output.write(str(config.invocation_params.dir / html_to), html.page_of(report))

@@ -285,7 +285,7 @@ def _right(page: Page, task: TaskReport) -> None:
 def _not_shown_points(tasks: Sequence[TaskReport]) -> str:
     """What cases are worth that are not shown, behind the points."""
     worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))
-    return f"  +{summary.points(worth)}" if worth else ""
+    return f"  +{summary.points(worth)} not shown" if worth else ""
 
 
 def _missing(page: Page, submission: SubmissionReport) -> str:

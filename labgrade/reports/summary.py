@@ -139,22 +139,21 @@ def diagnosis_in_words(found: Diagnosis) -> str:
     if found.says:
         several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
-        other = f" Besides, mistakes that do not show here: {_numbered(found.elsewhere)}" if found.elsewhere else ""
-        seen = f"So on all {found.tried} {found.on} that were tried."
+        other = f" More mistakes, which cost nothing here: {_numbered(found.elsewhere)}" if found.elsewhere else ""
+        seen = f"It is so on all {found.tried} {found.on} tried."
         if found.but:
             seen += f" On those with {_joined_words(found.but)} it is wrong in another way, too, which may "
             seen += "have the same cause: mend this first."
         if found.spared:
             seen += f" On those with {_joined_words(found.spared)} it is right all the same."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
-    if found.wrong_on:
-        right = _shortened_list(found.right_on) if found.right_on else "none of these"
+    if found.wrong:
+        small = "small networks" if found.on == "networks" else found.on
+        where = f": on each with {_joined_words(found.wrong_on[:_FEW], 'or')}" if found.wrong_on else ""
         apart = _joined_words([*found.but, *found.spared])
         told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
-        wrong = _shortened_list(found.wrong_on)
-        small = "small networks" if found.on == "networks" else found.on
-        return f"On {found.tried} {small}, your function is right for {right}; wrong for {wrong}.{told}"
-    return ""
+        return f"Your function is wrong on {found.wrong} of {found.tried} {small}{where}.{told}"
+    return f"Your function is wrong on some of {found.tried} small {found.on}." if found.right_on else ""
 
 
 def _numbered(says: Sequence[str]) -> str:
@@ -162,16 +161,11 @@ def _numbered(says: Sequence[str]) -> str:
 
 
 _COUNTS = {2: "Two", 3: "Three"}
-_FEW = 4  # kinds of networks that a student reads; the facts have all
+_FEW = 3  # features of networks that a student reads; the facts have all
 
 
-def _joined_words(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
-
-
-def _shortened_list(words: Sequence[str]) -> str:
-    """The first of many words, and how many are left; one more is as short as to say so."""
-    return _joined_words([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
+def _joined_words(words: Sequence[str], last: str = "and") -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict[str, str]:
@@ -187,9 +181,8 @@ def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict
         found["suggestion"] = suggested(verdict.suggestion)
     seen = verdict.diagnosis
     if seen and (kinds or slips):
-        for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)):
-            if _shortened_list(words) != _joined_words(words):
-                found[name] = _joined_words(words)
+        if len(seen.wrong_on) > _FEW:
+            found["wrong on"] = ", ".join(seen.wrong_on)
         if slips and seen.fits:
             found["may be"] = " / ".join(seen.fits)
         if slips and seen.refuted:

@@ -52,7 +52,7 @@ _NONE = Fraction(0)
 Told: TypeAlias = "dict[str, tuple[str, str, tuple[str, ...]]]"  # causes, where each was given, and by which lines
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed", "tried", "seconds"})
 _MOST_SKIPPED = 3  # cases that are named where nothing was looked at
-_AS_FOR = "as for "
+_AS_FOR = "same hint as "
 
 
 def render(report: Report, *, console: Console, staff: bool) -> None:

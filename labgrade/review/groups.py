@@ -39,7 +39,7 @@ class Owners:
         self._indexes: tuple[dict[str, list[Student]], ...] = ({}, {}, {})
         for student in roster.students:
             for index, keys in zip(
-                self._indexes, (_roster_name(student), _known_as(student), _name_forms(student)), strict=True
+                self._indexes, ({folded(student.submission)}, _known_as(student), _name_forms(student)), strict=True
             ):
                 for key in keys - {""}:
                     index.setdefault(key, []).append(student)
@@ -76,10 +76,6 @@ def unknown_name_warning(roster: Roster, name: str) -> str:
         return ""
     known = [word for each in roster.students for word in (each.id, each.group, each.name) if word]
     return f"warning: '{name}' is not in the roster{did_you_mean(name, known)}"
-
-
-def _roster_name(student: Student) -> set[str]:
-    return {folded(student.submission)}
 
 
 def _known_as(student: Student) -> set[str]:

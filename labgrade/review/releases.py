@@ -21,8 +21,10 @@ from labgrade.ledger.database import Ledger
 from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+
+_MOST_SAID = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,22 @@ def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
     ]
     final = final_totals(now).final
     return [*found, *([Lowered(task="", check="", before=release.final, now=final)] if final < release.final else [])]
+
+
+def rising(new: Iterable[Release], before: Mapping[str, Release], called: Callable[[str], str]) -> list[str]:
+    """Say whose points are more than were released: a late rule or a roster may have gone by mistake."""
+    pairs = [(each, before[each.submission]) for each in new if each.submission in before]
+    said = [
+        f"  {called(now.submission)}: {points(old.final)} before, {points(now.final)} now"
+        for now, old in pairs
+        if now.final > old.final
+    ]
+    return first_lines(said)
+
+
+def first_lines(said: list[str]) -> list[str]:
+    """Return the first of these lines, and how many more there are."""
+    return [*said[:_MOST_SAID], *([f"  and {len(said) - _MOST_SAID:,} more"] if len(said) > _MOST_SAID else [])]
 
 
 def read(results: Path) -> dict[str, Release]:

@@ -7,8 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labgrade.core.errors import UsageError
 from labgrade.core.points import hidden_points
-from labgrade.ledger.read import report_of
+from labgrade.core.text import listed_names
+from labgrade.ledger import database
+from labgrade.ledger.database import Ledger
+from labgrade.ledger.read import report_of, run_requests
 from labgrade.review import decisions, handed_in_times, pseudonyms, releases, roster
 from labgrade.review.apply import with_decisions
 from labgrade.review.decisions import Decisions
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 class Whole:
     """A folder of results, read: `machine` is labgrade's report alone, `staff` the one with all that people decided.
 
-    `key` is set where names are kept back from staff.
+    `key` is set where names are kept back from staff; `root` is the folder of the course.
     """
 
     folder: Path
@@ -41,6 +45,7 @@ class Whole:
     decisions: Decisions = field(default_factory=Decisions)
     releases: Mapping[str, Release] = field(default_factory=dict)
     key: bytes | None = None
+    root: Path = field(default_factory=Path.cwd)
 
     @cached_property
     def collected(self) -> collecting.Collection:
@@ -71,15 +76,16 @@ class Whole:
 
 
 def read(folder: Path, roster_file: Path | None = None) -> Whole:
-    """Read a folder of results, with the rules and the roster of the course around us.
+    """Read a folder of results, with the rules and the roster of the course that they were graded with.
 
     Raises:
-        UsageError: there are no results, or decisions that can't be read.
+        UsageError: there are no results, decisions that can't be read, or another course is around us.
         SpecError: a lab.yaml or the roster is wrong.
     """
     here = Path.cwd()
-    specs, root = course.folders(here)
+    specs, root = course.folders(course_of(folder))
     machine = with_hidden_points(handed_in_times.with_noted_moments(report_of(folder), folder), secret_labs(specs))
+    _refuse_without_labs(folder, machine, specs)
     deadlines = load.deadlines(specs)
     found = roster_file or roster.find(root)
     if found is not None and found.is_relative_to(here):
@@ -93,17 +99,58 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         decisions=rulings,
         releases=releases.read(folder),
         key=pseudonyms.key_of(folder),
+        root=root,
     )
 
 
-def marker(said: str, roster_file: Path | None = None) -> str:
-    """Return the name of the person who decides, as the course's roster has it.
+def course_of(folder: Path) -> Path:
+    """Return the folder of the course that results were graded with: another one has other deadlines and students.
+
+    Raises:
+        UsageError: the current folder is another course.
+    """
+    here = Path.cwd()
+    graded = _graded_with(folder)
+    there = [root for root in graded if (root / "specs").is_dir()]
+    current = course.folders(here)[1].resolve()
+    if current in there or not graded:
+        return current
+    if there and not (here / "specs").is_dir():
+        return there[0]
+    if there:
+        message = f"'{folder}' was graded with the course in '{there[0]}'; run this in that folder"
+        raise UsageError(message)
+    return here
+
+
+def _refuse_without_labs(folder: Path, machine: Report, specs: Path) -> None:
+    """Refuse specs that have none of the labs of these results: their course was moved, or is elsewhere."""
+    graded = {task.lab for each in machine.submissions for task in each.tasks}
+    if graded and not any((specs / lab).is_dir() for lab in graded):
+        message = (
+            f"'{folder}' was graded for {listed_names(sorted(graded))}, which '{specs}' does not have; "
+            "run this in the folder of the course"
+        )
+        raise UsageError(message)
+
+
+def _graded_with(folder: Path) -> list[Path]:
+    """Return the folders of the courses that graded into a folder of results, the last one first."""
+    if not database.exists(folder):
+        return []
+    with Ledger(folder) as ledger:
+        asked = [plain["root"] for plain in run_requests(ledger).values() if "root" in plain]
+    return [(Path(root) if root else course.home()).resolve() for root in dict.fromkeys(asked)]
+
+
+def marker(said: str, results: Path, roster_file: Path | None = None) -> str:
+    """Return the name of the person who decides, as the roster of the results' course has it.
 
     Raises:
         UsageError: the roster has staff, and nobody of that id.
         SpecError: the roster is wrong.
     """
-    found = roster_file or roster.find(course.folders(Path.cwd())[1])
+    found = roster_file or roster.find(course.folders(course_of(results))[1])
     return (roster.read(found) if found is not None else Roster()).marker(said)
 
 

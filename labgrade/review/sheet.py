@@ -226,7 +226,7 @@ def _why_stale(row: _SheetRow, check: Graded, last: int) -> list[str]:
 def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
     """Find changed cells that are not for editing: a column sorted alone would give marks to the wrong student."""
     texts = [row for row in rows if row.cells["text"].strip()]
-    if len(texts) != 1 or texts[0].cells["text"].split() != _shown_words(check):
+    if len(texts) != 1 or texts[0].cells["text"].split() != cell_text(check).split():
         line = texts[0].line if texts else rows[0].line
         yield f"line {line}: the text differs from the exported one; edit 'points' and 'comment' alone"
     worth = {what: points(most) for most, what in rubric(check)}
@@ -234,10 +234,6 @@ def _why_edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
         what, said = row.cells["line"], row.cells["worth"].strip()
         if what in worth and said != worth[what]:
             yield f"line {row.line}: '{what}' is worth {worth[what]}, not '{said}'"
-
-
-def _shown_words(check: Graded) -> list[str]:
-    return cell_text(check).split()
 
 
 def _refusal(found: list[str]) -> str:

@@ -38,7 +38,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
 
 
 def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Execution:
-    """The Execution of a call that has ended. `left_out` names files that were too large to be copied."""
+    """Return the Execution of a call that has ended. `left_out` names files that were too large to be copied."""
     printed = decoded(bytes(ending.child.output.data))
     name = call.function if ending.loaded else f"importing {call.file}"
     status, reason, value = what_happened(ending, name, call.limits, printed)
@@ -64,7 +64,7 @@ def _with_left_out(status: str, reason: str, left_out: list[str]) -> str:
 
 
 def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
-    """The ProgramRun of a program that has ended."""
+    """Return the ProgramRun of a program that has ended."""
     name = request.name or (request.command[0] if request.command else "the program")
     errors = bytes(ending.child.errors.data) if ending.child.errors else b""
     status, reason, _ = what_happened(ending, name, request.limits, decoded(errors))
@@ -86,9 +86,9 @@ def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
 
 
 def failed(result: Execution | ProgramRun) -> bool:
-    """Return whether a job failed in a way that another job may have caused by using up a shared resource.
+    """Return whether another job may have caused this failure, by using up a shared resource.
 
-    Not by time or memory: a hostile job would stop all others while it waits once more, alone.
+    Time and memory do not count: a hostile job would stop all others while it waits to run once more, alone.
     """
     bad = result.status in {"crashed", "fault"}
     return bad or (isinstance(result, ProgramRun) and bool(result.code))
@@ -102,7 +102,7 @@ _NATIVE = tuple(
 
 
 def measured(ending: Ending, request: InspectRequest) -> Execution:
-    """The Execution of a measurement that has ended. What no student's code could do is a fault of labgrade's."""
+    """Return the Execution of a measurement that has ended. A failure that no student could cause is a fault."""
     name = f"reading {request.artifact.name}"
     printed = decoded(bytes(ending.child.output.data))
     status, reason, value = what_happened(ending, name, request.limits, printed)
@@ -121,7 +121,7 @@ def measured(ending: Ending, request: InspectRequest) -> Execution:
 
 
 def replies(ending: Ending, request: ReadRequest) -> Execution:
-    """The Execution of a reading that has ended, with every reply that came before its end."""
+    """Return the Execution of a reading that has ended, with every reply that came before its end."""
     printed = decoded(bytes(ending.child.output.data))
     status, reason, _ = what_happened(ending, "reading", request.limits, printed)
     try:
@@ -136,7 +136,7 @@ def replies(ending: Ending, request: ReadRequest) -> Execution:
 
 
 def opened(ending: Ending, limits: Limits) -> str:
-    """Why opening something a student packed ended before its end, or nothing.
+    """Return why reading what a student packed broke off; an empty text if it did not.
 
     Raises:
         FaultError: the sandbox failed.
@@ -159,7 +159,7 @@ def opened(ending: Ending, limits: Limits) -> str:
 def what_happened(
     ending: Ending, name: str, limits: Limits, printed: str
 ) -> tuple[ExecutionStatus | Literal["going"], str, object]:
-    """Why there is no result; `going` where there may be one."""
+    """Return the status, the reason and None where there is no result; status `going` where there may be one."""
     if ending.fault or not ending.up:
         reason = ending.fault or ("it took too long" if ending.stopped else printed[-REASON_CHARS:])
         return "fault", f"the sandbox could not prepare the call: {reason}", None
@@ -168,17 +168,17 @@ def what_happened(
         return "output", f"{name} printed more than {allowed}; print less, such as totals alone", None
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
-        status, reason = _broken(broken, name, limits)
+        status, reason = _over_limit(broken, name, limits)
         return status, reason + (_SPAWNED if MODULE in printed and status in {"timeout", "waited"} else ""), None
     if ending.exit is None:  # which no code in a jail can do
         return "fault", f"the process that {name} was run by is gone", None
     if not ending.frames:
-        return (*_silent(ending.exit, name, limits), None)
+        return (*_without_result(ending.exit, name, limits), None)
     return "going", "", None
 
 
 def frame(ending: Ending) -> object:
-    """What the child sent.
+    """Return the plain data that the child sent.
 
     Raises:
         NotPlainError: it is not one frame of plain data.
@@ -189,20 +189,20 @@ def frame(ending: Ending) -> object:
 def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...], str]:
     try:
         event = frame(ending)
-        return (*_said(event, call), seeded_of(event), _failed_cell(event, call))
+        return (*_reply_of(event, call), seeded_of(event), _failed_cell(event, call))
     except wire.NotPlainError as error:
         return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, (), ""
 
 
 def _failed_cell(event: object, call: CallRequest) -> str:
-    """What a cell of a notebook raised, although the function is there."""
+    """Return the error of a notebook's cell that failed, although the function is there."""
     found = event.get("failed") if isinstance(event, dict) else None
     texts = texts_of("raised", found) if isinstance(found, dict) else None
     return in_words("raised", texts, call, memory=False)[1] if texts is not None else ""
 
 
 def seeded_of(event: object) -> tuple[str, ...]:
-    """The architectures whose weights stood in. Names only, since the child says them: the sentences are ours."""
+    """Return the architectures whose weights stood in. The child says them: only names are taken."""
     found = event.get("seeded") if isinstance(event, dict) else None
     names = [name for name in found if isinstance(name, str) and name.isidentifier()] if isinstance(found, list) else []
     return tuple(name[:_NAME_CHARS] for name in names[:_MOST_SEEDED])
@@ -215,7 +215,7 @@ def _ran(
         match frame(ending):
             case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(left_out)}:
                 if code == -getattr(signal, "SIGXCPU", 0):
-                    return (*_broken("cpu", name, limits), None, {}, ())
+                    return (*_over_limit("cpu", name, limits), None, {}, ())
                 written = {str(path): data.tobytes() for path, data in files.items() if hasattr(data, "tobytes")}
                 return "returned", "", code, written, tuple(map(str, left_out))
             case {"event": "unstarted", "problem": str(problem)}:
@@ -236,13 +236,13 @@ def _measurement(ending: Ending, request: InspectRequest, name: str) -> tuple[Ex
         case {"event": "rejected", "problem": str(problem)}:
             return "refused", problem, None
         case {"event": "starved"}:
-            return (*_broken("memory", name, request.limits), None)
+            return (*_over_limit("memory", name, request.limits), None)
         case {"event": "broke", "problem": str(problem)}:
             return "fault", f"{request.function} failed on {request.artifact.name}: {problem}", None
     return "fault", f"{request.function} sent something that no result looks like", None
 
 
-def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+def _over_limit(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
     seconds = f"{limits.seconds:g} s"
     match limit:
         case "cpu":
@@ -254,10 +254,10 @@ def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str
     return "waited", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
 
 
-def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
-    """The process is gone and left no result."""
+def _without_result(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+    """Return the status and the reason of a process that ended without a result."""
     if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and _is_used_up(end, limits)):  # noqa: PLR2004
-        return _broken("cpu", name, limits)
+        return _over_limit("cpu", name, limits)
     if _killed(end, limits):
         why = "as it may do itself, and as a system does that has no memory left"
         return "memory", f"the process was killed by {signal_name(-end.code)} before {name} returned, {why}"
@@ -267,26 +267,27 @@ def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]
 
 
 def _killed(end: Exit | None, limits: Limits) -> bool:
-    """Whether it was killed within its limits. Who did it can't be known: a student's code may end itself so.
+    """Return whether the process was killed within its limits.
 
-    That is why it costs points, once it was tried again; only where no student's code runs it is ours.
+    Who killed it can't be known: a student's code may end itself so. That is why it costs points, once it was tried
+    again; only where no student's code runs it is ours.
     """
     return end is not None and not (end.why or _is_used_up(end, limits)) and end.code == -getattr(signal, "SIGKILL", 0)
 
 
 def _is_used_up(end: Exit, limits: Limits) -> bool:
-    """Whether its time was over, or nearly: the kernel's limit counts ticks, which run ahead on a busy machine."""
+    """Return whether its time was nearly over: the kernel counts ticks, which run ahead on a busy machine."""
     return end.seconds >= _NEARLY * limits.seconds
 
 
 def signal_name(number: int) -> str:
-    """`signal 11 (SIGSEGV)`."""
+    """Return a signal as text: `signal 11 (SIGSEGV)`."""
     name = signal.Signals(number).name if number in set(signal.Signals) else "a signal of no name"
     return f"signal {number} ({name})"
 
 
-def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
-    """What the child says of its job. It may be a forgery of the student's: it is checked, and can say nothing worse.
+def _reply_of(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
+    """Return the status, the reason and the value that the child reports. A forged report can say nothing worse.
 
     Raises:
         NotPlainError: it is none of the things that a child says.
@@ -307,7 +308,7 @@ def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
 
 
 def texts_of(kind: str, found: Mapping[str, Any]) -> dict[str, str] | None:
-    """What a child says of an event of that kind; None where it is not all there, or is no text."""
+    """Return the texts of a child's event of that kind; None where one is missing or is no text."""
     texts = {key: found.get(key) for key in _TEXTS[kind]}
     return cast("dict[str, str]", texts) if all(isinstance(text, str) for text in texts.values()) else None
 
@@ -315,7 +316,7 @@ def texts_of(kind: str, found: Mapping[str, Any]) -> dict[str, str] | None:
 def in_words(
     kind: str, found: dict[str, str], call: CallRequest | ScriptRequest, *, memory: bool
 ) -> tuple[ExecutionStatus, str, object]:
-    """The status and the reason that the texts of an event come to."""
+    """Return the status and the reason that an event's texts describe."""
     if kind == "unfit":
         return "crashed", f"{call.function} {found['problem']}", None
     if kind == "unconverted":  # a person looks, also where a student's code says so
@@ -343,7 +344,7 @@ _SAID_CHARS = 200
 
 
 def script_run(ending: Ending, request: ScriptRequest, left_out: list[str]) -> ProgramRun:
-    """The ProgramRun of a Python program that has ended. `left_out`: files too large to be copied for it."""
+    """Return the ProgramRun of a Python program that has ended. `left_out`: files too large to be copied for it."""
     printed = decoded(bytes(ending.child.output.data))
     status, reason, _ = what_happened(ending, request.file, request.limits, printed)
     if status != "going":
@@ -383,7 +384,7 @@ def _script_ran(ending: Ending, request: ScriptRequest, left_out: list[str]) -> 
 
 
 def _ended(code: int, found: object, errors: str, request: ScriptRequest) -> tuple[ExecutionStatus, str]:
-    """By its exit code, or minus a signal, and the exception that ended it."""
+    """Return the status and the reason, from the exit code (or minus a signal) and the exception `found`."""
     if isinstance(found, dict) and (texts := texts_of("raised", found)) is not None:
         status, reason, _ = in_words("raised", texts, request, memory=found.get("memory") is True)
         return status, reason

@@ -31,10 +31,10 @@ _QUICKLY_BUILT = (GENERATED, "micro/")
 class CallRequest:
     """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
 
-    `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
-    Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns. `attempt`:
-    it may save other calls, and has less time than one of these: what does not end in it may be sound. `past`: of
-    several calls in one process those that raise do not end it. `written`: as in a CallForm.
+    `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies. A
+    file that it writes is called `saved_as`; with `module`, it is the network that the function returns. `attempt`: a
+    call that saves others if it succeeds, and has less time than one of them. `past`: of several calls in one process
+    those that raise do not end it. `written`: as in a CallForm.
     """
 
     folder: Path
@@ -52,14 +52,14 @@ class CallRequest:
 
     @property
     def built(self) -> list[str]:
-        """What of the arguments is made of the subject; a network that is returned is traced with the input."""
+        """Return the arguments that are made from the subject. To trace a returned network, the input is among them."""
         words = [word for word in self.given if word in GIVEN and word != "model_path"]
         traced = self.module and "input" not in words and self.subject is not None and not self.subject.is_config
         return [*words, "input"] if traced else words
 
     @property
     def called(self) -> tuple[str, ...]:
-        """What the same function is known by; the last is its name."""
+        """Return the key of the function; its last part is the name."""
         return self.file, self.function
 
 
@@ -68,8 +68,8 @@ class ProgramRequest:
     """One program: `command` is run in a writable copy of `folder` (None: an empty folder), without a shell.
 
     `provide` places labgrade's files in the copy, by POSIX path within it; they win over files of the same name.
-    `python` is the interpreter that labgrade runs by. Standard input is empty. `name`: what messages call it. `wall`:
-    the seconds that it may take by the clock; 0 are many times those that it may compute.
+    `python` is the interpreter that runs labgrade. Standard input is empty. `name`: its name in messages. `wall`: the
+    seconds that it may take by the clock; 0 stands for many times its computing time.
     """
 
     command: tuple[str, ...]
@@ -81,7 +81,7 @@ class ProgramRequest:
 
     @property
     def called(self) -> tuple[str, ...]:
-        """What the same program is known by."""
+        """Return the key of the program."""
         return (self.name or self.command[0],)
 
 
@@ -101,24 +101,24 @@ class ScriptRequest:
 
     @property
     def function(self) -> str:
-        """What it is called in messages about it."""
+        """Return the script's name in messages."""
         return self.file
 
     @property
     def called(self) -> tuple[str, ...]:
-        """What the same program is known by."""
+        """Return the key of the program."""
         return self.cwd, self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRun:
-    """What came of a program.
+    """The outcome of a program.
 
-    `status` is "returned" where it ended by itself, whatever its `code` (0, an exit code, or minus a signal); else
-    why there is none, with the `reason` for the student: "missing" (no such command), "timeout", "memory", "output",
-    "crashed" (too many processes), "refused", "fault" (ours). `stdout` and `stderr` are raw and bounded by
-    `limits.output`; show an `excerpt` of them. `files` are those that it wrote or changed, by POSIX path;
-    `left_out` names what was too much to bring along. On the way to any other status files are lost, output is not.
+    `status` is "returned" where it ended by itself, whatever its `code` (0, an exit code, or minus a signal); else why
+    it did not, with the `reason` for the student: "missing" (no such command), "timeout", "memory", "output", "crashed"
+    (too many processes), "refused", "fault" (ours). `stdout` and `stderr` are raw and bounded by `limits.output`; show
+    an `excerpt` of them. `files` are those that it wrote or changed, by POSIX path; `left_out` names those that were
+    too large. Any other status has no files, but output.
 
     A Python program that fails is "crashed" ("memory" where that is why), with its own line and its files; `stderr` is
     then the end of it, and `seeded` the architectures whose trained weights the zoo's stood in for.
@@ -139,11 +139,11 @@ class ProgramRun:
 class InspectRequest:
     """One measurement of a student's file: `function(path, **parameters)` of the trusted `file`, such as a quantity.
 
-    `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
-    the same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with
-    their parameters, the value is a list: of the artifact, then of these up to the first on which the function raises.
-    With `parts`, names of what lies `beside` by group, the function gets these in place of a path. `alone`:
-    it is one of few, for which a server that has loaded libraries is not worth its start.
+    `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in the
+    same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with their
+    parameters, the value is a list: of the artifact, then of these up to the first on which the function raises. With
+    `parts`, names of files `beside` by group, the function gets these in place of a path. `alone`: there are few, so
+    that a server with libraries is not worth its start.
     """
 
     file: Path
@@ -159,7 +159,7 @@ class InspectRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """Reading of a hand-in by labgrade's own code, where none of a student's runs: a reply to each of the `asks`.
+    """Reading of a hand-in by labgrade's own code, where no student's code runs: a reply to each of the `asks`.
 
     `files` are those of the hand-in in `folder`; `asks` are texts that the reader in the jail knows how to read.
     """
@@ -174,8 +174,8 @@ class ReadRequest:
 class Ready:
     """The subjects that a branch of a server should have ready for a job.
 
-    `several`: it is the branch that has those of other jobs ready, too, as nothing that its jobs say reaches a student.
-    Any other has one subject, so that no job sees what another is given.
+    `several`: the branch has the subjects of other jobs ready, too, because nothing that its jobs say reaches a
+    student. Any other has one subject, so that no job sees what another is given.
     """
 
     subjects: Sequence[Mapping[str, Any]] = ()
@@ -183,7 +183,7 @@ class Ready:
 
     @property
     def branch(self) -> str:
-        """Which branch that is."""
+        """Return the key of the branch."""
         return "several" if self.several else json.dumps(self.subjects)
 
 
@@ -191,11 +191,10 @@ class Ready:
 class Job:
     """One job on its way to a child: `kind` is one of child/jobs.py, and `arguments` what that kind takes.
 
-    `lay` puts the working copy into a folder that is not there yet; `same` tells what it is a copy of, so that one will
-    do for all jobs of the same files, and None where it must be laid anew; `server` is the kind that is asked;
-    `wanted` are values of a subject, `anew` where the child is to build them itself; `errors`: what is printed to
-    stderr comes back by itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result
-    as it comes.
+    `lay` puts the working copy into a folder that does not exist yet; `same` returns a key of its files, so that one
+    copy serves all jobs with that key, and None where it must be laid anew; `server` is the kind that is asked;
+    `wanted` are values of a subject, `anew` where the child is to build them itself; `errors`: stderr is returned by
+    itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result as it comes.
     """
 
     kind: str
@@ -212,12 +211,12 @@ class Job:
     same: Callable[[], object | None] = lambda: None
 
     @property
-    def of_ours(self) -> bool:
-        """Whether it runs no code of a student's."""
+    def is_trusted(self) -> bool:
+        """Return whether the job runs no student's code."""
         return self.kind in {"read", "measure"}
 
     def on_meta(self, folder: Path) -> bool:
-        """Whether the file whose function is called names the meta device, on which torch may load its compiler."""
+        """Return whether the file of the called function names the meta device: torch may then load its compiler."""
         if self.kind not in _OF_FUNCTIONS:
             return False
         try:
@@ -228,10 +227,10 @@ class Job:
 
     @property
     def ready(self) -> Ready:
-        """The subjects that a branch of the server should have ready; a random network is used only once.
+        """Return the subjects that a branch of the server should have ready. A random network is used only once.
 
-        Whatever their input, and what of them is frozen: each job sees to that, on the same weights. Of several, those
-        that take long to build: of an attempt all, else the only one.
+        Their input and their frozen layers do not matter: each job sees to these, on the same weights. Of several,
+        those that take long to build: of an attempt all, else the only one.
         """
         some = self.wanted and not self.anew and needs_values(tuple(self.wanted["given"]))
         wanted = self.wanted if self.wanted and some else {}

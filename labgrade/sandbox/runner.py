@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
@@ -78,21 +79,21 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """End the processes behind it. It may be used again afterwards."""
+        """End the servers. The runner may be used again afterwards."""
         self._folders.forget()
         self._servers.close()
 
     def share(self) -> Path:
-        """Let runners of other processes use the servers of this one; what they are given as `shared`."""
+        """Let runners of other processes use these servers; return what they are given as `shared`."""
         return self._servers.share()
 
     def join(self, shared: Path) -> None:
-        """Use the servers of another process: what its `share` returned. Before anything was run here."""
+        """Use the servers of another process, whose `share` returned this. Call it before anything runs here."""
         self._servers.join(shared)
 
     @property
     def protection(self) -> Protection:
-        """What protects the grader from what it runs here: found by starting the lightest of the servers."""
+        """Return what protects the grader from the jobs here; the lightest server is started to find out."""
         return self._servers.protection()
 
     def run(self, request: CallRequest) -> Execution:
@@ -110,11 +111,11 @@ class Runner:
         return self._call(request, "call", told, wanted, {GIVEN_FOLDER: own.files})
 
     def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
-        """What a function returns for each of several subjects with their files, as far as it returns.
+        """Return what a function returns for each of several subjects with their files, up to the first failure.
 
-        All are called in one process, so that one call may spoil the next: what comes out wrong is to be tried by
-        itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
-        where more is to be told than what was returned: something printed, weights that stood in. None: it went past.
+        All are called in one process, so that one call may spoil the next: a wrong result is to be tried by itself.
+        `request` is read without its subject; its limits are for all together. An attempt returns nothing if it printed
+        something or weights stood in: that has to be told, too. None stands for a call that was passed over.
         """
         each = [as_plain(subject) for subject, _ in subjects]
         own = {f"{GIVEN_FOLDER}/{place}": Given(request, *each) for place, each in enumerate(subjects)}
@@ -135,20 +136,6 @@ class Runner:
         given: Mapping[str, Mapping[str, Path]],
     ) -> Execution:
         """Run a job that calls functions; `given` are files by the folder in which they are given."""
-        if self.patience is None:
-            return self._called(request, kind, arguments, wanted, given)
-        if len(given) > 1 or "each" in (wanted or ()):
-            return self.patience.together(request, lambda own: self._called(own, kind, arguments, wanted, given))
-        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given), Execution)
-
-    def _called(
-        self,
-        request: CallRequest,
-        kind: str,
-        arguments: Mapping[str, object],
-        wanted: Mapping[str, Any] | None,
-        given: Mapping[str, Mapping[str, Path]],
-    ) -> Execution:
         left_out: list[str] = []
 
         def lay(folder: Path) -> None:
@@ -158,22 +145,30 @@ class Runner:
             for place, files in given.items():
                 working_copy.place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
+        def stamp() -> object:
+            return None if left_out or any(given.values()) else working_copy.stamp(request.folder)
+
         told = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
-        limits, attempt = request.limits, request.attempt
-        own = lambda: None if left_out or any(given.values()) else working_copy.stamp(request.folder)  # noqa: E731
-        job = Job(
-            kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=told, wanted=wanted, attempt=attempt, same=own
-        )
-        read = lambda ending: outcomes.execution(ending, request, left_out)  # noqa: E731 - for both
-        done = self._result(job, read, Execution)
-        refused = _NOT_RESIZABLE in done.reason and job.ready.subjects
-        return self._result(replace(job, anew=True), read, Execution) if refused else done
+        job = partial(Job, kind=kind, server=STUDENTS, lay=lay, arguments=told, wanted=wanted, same=stamp)
+
+        def run(own: CallRequest) -> Execution:
+            asked = job(limits=own.limits, attempt=own.attempt)
+            read = partial(outcomes.execution, call=own, left_out=left_out)
+            done = self._result(asked, read, Execution)
+            refused = _NOT_RESIZABLE in done.reason and asked.ready.subjects
+            return self._result(replace(asked, anew=True), read, Execution) if refused else done
+
+        if self.patience is None:
+            return run(request)
+        if len(given) > 1 or "each" in (wanted or ()):
+            return self.patience.together(request, run)
+        return self.patience.call(request, run, Execution)
 
     def write(self, request: CallRequest, values: Mapping[str, object]) -> Execution:
-        """Call a function that writes a file; where it returned, the value is the file, an array of bytes.
+        """Call a function that writes a file; the value is the file, an array of bytes.
 
-        Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: more that it may be
-        given, by name.
+        Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: further arguments
+        by name.
         """
         given = request.built
         subject = as_plain(request.subject) if given and request.subject is not None else None
@@ -183,7 +178,7 @@ class Runner:
     def write_each(
         self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path], SubjectSpec]]
     ) -> list[Any]:
-        """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
+        """Return the files that a function writes for several subjects, all in one process; see `run_each`."""
         built = request.built
         wanted = {"given": built, "subject": None, "each": [as_plain(own) for *_, own in each]} if built else None
         own = [(values, Given(request, subject, model)) for values, model, subject in each]
@@ -212,7 +207,7 @@ class Runner:
         return self._call(request, "write", arguments, wanted, given)
 
     def verify(self, request: CallRequest) -> Execution:
-        """Call a function for each file of `model` but the first, the original; the value is what it said, by name."""
+        """Call a function for each file of `model` but the first, the original; the value is its verdicts by name."""
         original, *files = request.model
         arguments = {"given": list(request.given), "original": original, "files": files}
         return self._call(request, "verify", arguments, None, {GIVEN_FOLDER: request.model})
@@ -314,7 +309,7 @@ class Runner:
     def open(self, kind: str, source: Path, take: Callable[[IO[bytes]], None], arguments: Mapping[str, object]) -> str:
         """Have `take` read the records of an `archive` or a `repository`, in a jail in which no student's code runs.
 
-        Returns why they ended before their end, or nothing (`submissions.records.Opening`).
+        Return why they broke off, or an empty text (`submissions.records.Opening`).
 
         Raises:
             FaultError: the sandbox can't be used.
@@ -337,9 +332,9 @@ class Runner:
         return outcomes.opened(self._run(job), limits)
 
     def _result(self, job: Job, read: Callable[[Ending], Result], kind: type[Result]) -> Result:
-        """What `read` makes of a job's end; where jobs share a user id, what fails beside others runs once more, alone.
+        """Run a job and `read` its result. Where jobs share a user id, one that fails beside others runs again, alone.
 
-        Never raises: where the sandbox cannot be used, the result is a fault.
+        Never raises: where the sandbox can't be used, the result is a fault.
         """
         job = replace(job, server=in_environment(job.server, job.limits.environment))
         try:
@@ -364,9 +359,9 @@ class Runner:
         """
         try:
             for _ in range(2):  # where what kept it is gone it begins anew
-                with self._folders.of(job) as folder:
+                with self._folders.folder_of(job) as folder:
                     ending = self._begun(job, folder)
-                if ending is not None and not ending.is_accident(of_ours=job.of_ours, taken=job.take is not None):
+                if ending is not None and not ending.should_retry(trusted=job.is_trusted, taken=job.take is not None):
                     break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"

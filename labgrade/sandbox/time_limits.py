@@ -44,16 +44,16 @@ _MOST = 2  # times the task's limit, for all of its calls after the first that d
 
 
 class NotYetError(BaseException):
-    """A call was broken off after a first look: it is to be made again when all else is done. Names the function.
+    """A call was broken off after a first look, and is to be made again later. Names the function.
 
     It is no failure, which graders turn into a verdict wherever it occurs.
     """
 
 
 class Patience:
-    """What functions of one hand-in are still given. `task` begins the account of another task.
+    """The time that the functions of one hand-in still get. `task` begins the account of another task.
 
-    Of folders in `gone` nothing is called any more, and what runs is broken off: something newer is there. All together
+    In folders in `gone` nothing is called any more, and calls are broken off: something newer is there. All together
     get `seconds` by the clock; 0 is no limit. `cut`: that was too little. `first_look`: the seconds after which a call
     that might take longer is broken off; 0 is none.
     """
@@ -80,24 +80,24 @@ class Patience:
             self._task, self._used = name, None
 
     def is_gone(self) -> bool:
-        """Whether nobody waits any more for what this thread calls."""
+        """Return whether nobody waits any more for the calls of this thread."""
         return getattr(self._here, "folder", None) in self.gone
 
     def known(self, request: CallRequest | ProgramRequest | ScriptRequest) -> bool:
-        """Whether the function or program ran out of time before, or nobody waits for it any more."""
+        """Return whether the function or program ran out of time before, or nobody waits for it any more."""
         stuck = isinstance(request, CallRequest) and self._known_import(request) is not None
         return request.folder in self.gone or request.called in self._slow or stuck
 
     def wall(self, usual: float) -> float:
-        """The seconds by the clock that what this thread calls may take, of those that it usually may."""
+        """Return the seconds by the clock that a call of this thread may take; at most `usual`."""
         return min(usual, getattr(self._here, "wall", None) or usual)
 
     def together(self, request: CallRequest, run: Callable[[CallRequest], Execution]) -> Execution:
-        """Make several calls in one process, which is to save time: nobody waits a second time for what did not end."""
+        """Make several calls in one process to save time. A function that did not end so before is not tried again."""
         vain = request.attempt and request.called in self._long  # it saves little, and may not end in what it gets
         if vain or self.known(request) or request.called in self._slow_together:
             return Execution(status="timeout", reason="")
-        done = self._looked(request, self._limits(request, hurried=False), run)
+        done = self._run_with(request, self._limits(request, hurried=False), run)
         if done.status in _LATE:
             if not request.attempt:
                 self._used = self._used or 0.0
@@ -120,7 +120,7 @@ class Patience:
             return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
-        done = self._looked(request, limits, run)
+        done = self._run_with(request, limits, run)
         if done.status not in _LATE:
             if isinstance(request, CallRequest) and isinstance(done, Execution):
                 self._note_import(request, done)
@@ -139,19 +139,19 @@ class Patience:
         return replace(done, reason=reason)
 
     def _note_import(self, request: CallRequest, done: Execution) -> None:
-        """Keep what a file's import failed with; what two functions met alike, others would, too."""
+        """Remember the error of a file's import: where two functions met the same, others would, too."""
         if done.loading and done.status == "crashed":
-            now, (function, before) = replace(done, seconds=0.0), self._failed.get(_imported(request), ("", None))
+            now, (function, before) = replace(done, seconds=0.0), self._failed.get(_import_key(request), ("", None))
             alike = now == before and request.function != function
-            self._failed[_imported(request)] = (_ALL if alike else request.function, now)
+            self._failed[_import_key(request)] = (_ALL if alike else request.function, now)
 
     def _known_import(self, request: CallRequest) -> Any:
-        """What importing a call's file came to, where it need not be tried again; else None."""
-        function, failed = self._failed.get(_imported(request), ("", None))
+        """Return the outcome of importing a call's file, where it need not be tried again; else None."""
+        function, failed = self._failed.get(_import_key(request), ("", None))
         return self._stuck.get(request.file, failed if function == _ALL else None)
 
-    def _looked(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
-        """What comes of a call with these limits; of a first look where there is one, and it is shorter."""
+    def _run_with(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
+        """Run a call with these limits; with those of a first look, if there is one and it is shorter."""
         short = 0 < self.first_look < limits.seconds and not (isinstance(request, CallRequest) and request.attempt)
         begun = self._clock()
         self._here.folder = request.folder
@@ -181,6 +181,6 @@ class Patience:
         return replace(request.limits, seconds=seconds)
 
 
-def _imported(request: CallRequest) -> tuple[object, ...]:
-    """What decides how importing a call's file goes."""
+def _import_key(request: CallRequest) -> tuple[object, ...]:
+    """Return the key of the import of a call's file."""
     return request.folder, request.file, repr(request.limits.environment), tuple(request.model.items())

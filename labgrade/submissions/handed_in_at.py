@@ -164,7 +164,7 @@ class _Evidence:
         if why:
             self.remarks.append(f"'{one_line(path.name)}' may tell too early a date: {why}")
         for parts, at in found:
-            if not _is_clutter(parts):
+            if not any(part in CLUTTER or part.startswith("._") for part in parts):
                 yield parts, at if at.tzinfo is not None else at.replace(tzinfo=self._zone)
 
 
@@ -271,7 +271,3 @@ def _regular(path: Path) -> os.stat_result | None:
     except OSError:
         return None
     return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _is_clutter(parts: tuple[str, ...]) -> bool:
-    return any(part in CLUTTER or part.startswith("._") for part in parts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode
 
 from .kernels import ORDINARY, Kernels
@@ -269,7 +270,8 @@ class Recorder(TorchFunctionMode):
             shapes = tuple(tuple(tensor.shape) for tensor in given)
         alike = len({id(tensor) for tensor in given}) == 1
         paired = len(given) > 1 and given[-1] is given[-2]
-        call = Call(name, module, len(self._open), inputs=shapes, alike=alike, paired=paired)
+        packed = any(isinstance(each, PackedSequence) for each in args)
+        call = Call(name, module, len(self._open), inputs=shapes, alike=alike, paired=paired, packed=packed)
         self._trace.calls.append(call)
         self._open.append(call)
 
@@ -322,9 +324,14 @@ def _in_one_piece(args: tuple[Any, ...]) -> bool:
 
 
 def _within(value: Any) -> Iterator[Any]:
-    """The tensors in nested tuples, lists, mappings and data classes, in order, and what is nothing of the kind."""
+    """The tensors in nested tuples, lists, mappings and data classes, in order, and what is nothing of the kind.
+
+    Of packed sequences the data alone: which row belongs to which sequence is no activation.
+    """
     if isinstance(value, torch.Tensor):
         yield value
+    elif isinstance(value, PackedSequence):
+        yield value.data
     elif isinstance(value, dict):
         for item in value.values():
             yield from _within(item)

@@ -50,8 +50,9 @@ class Call:
     """One call of a module. `name` is dotted, '' for the root; `depth` is the number of calls around it.
 
     `inputs` are the shapes of the tensors that it was given, `outputs` of those that came out, `output_bytes` their
-    size; `alike`: it was given one tensor, however often; `paired`: its last two inputs are one; `leaf`: it called no
-    other module; `finished` is its place in the order of completion. `hidden` says why what came out is not all known.
+    size; `alike`: it was given one tensor, however often; `paired`: its last two inputs are one; `packed`: one is a
+    PackedSequence; `leaf`: it called no other module; `finished` is its place in the order of completion. `hidden` says
+    why what came out is not all known.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Call:
     inputs: tuple[Shape, ...] = ()
     alike: bool = False
     paired: bool = False
+    packed: bool = False
     outputs: tuple[Shape, ...] = ()
     output_bytes: int = 0
     finished: int = -1

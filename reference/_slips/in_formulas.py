@@ -97,6 +97,7 @@ def _all(parts: Sequence[Part], values: Values, quantity: str, known: Mapping[st
     found |= {**units, **_WHOLE}
     if not table:
         scopes = list(_scopes(own))
+        found |= dict(_off_by_some(own))
         found |= dict(_left_out(own, scopes))
         found |= dict(_keys(own, scopes, values))
         found |= dict(_rounded(own, scopes, values))
@@ -107,7 +108,7 @@ def is_likely(name: str) -> bool:
     """Whether many make a slip, so that it is looked for beside another one."""
     of, _, place = name.partition("@")
     whole = not place and (" as " in of or of.endswith(" once"))
-    return whole or of.startswith(("no ", "1/2 ", "2 ", "opposite ", "twice", "half"))
+    return whole or of.startswith(("no ", "whole ", "1/2 ", "2 ", "opposite ", "twice", "half"))
 
 
 # ---- which parts are meant ------------------------------------------------------------------------------------------
@@ -126,18 +127,23 @@ def _scopes(own: Sequence[Product]) -> Iterator[_Scoped]:
         if frozenset({at}) not in seen:
             seen.add(frozenset({at}))
             name, kept = _signature(each), each.powers
-            yield name, _told_apart(each, own, keys), partial(_is, kept)
+            if words := _told_apart(each, own, keys):
+                yield name, words, partial(_is, kept)
 
 
 def _told_apart(product: Product, own: Sequence[Product], keys: Sequence[str]) -> str:
-    """The fewest keys that say which product is meant: those that it is made of, and those that it is not made of."""
+    """The fewest keys that say which product is meant: those that it is made of, and those that it is not made of.
+
+    Nothing where keys do not say it: where others are made of the same ones, or it is made of all.
+    """
     for size in range(1, _MOST_KEYS):
         for some in combinations([*product.made_of()], size):
             for others in _without(product, keys, size):
                 meant = [each for each in own if {*some} <= each.made_of() and not {*others} & each.made_of()]
                 if meant == [product]:
                     return _listed(sorted(some)) + (f", but not on {_listed(sorted(others), 'or')}" if others else "")
-    return f"{_listed(sorted(product.made_of()))} alone"
+    alone = [each for each in own if each.made_of() == product.made_of()] == [product]
+    return f"{_listed(sorted(product.made_of()))} alone" if alone and product.made_of() != {*keys} else ""
 
 
 def _without(product: Product, keys: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
@@ -179,6 +185,33 @@ def _changed(scope: Scope | None, by: Callable[[Product], Fraction | int]) -> Ca
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _off_by_some(own: Sequence[Product]) -> Iterator[tuple[str, Slip]]:
+    """That a key stands for itself less some: of `n - 1` the products that come of the 1 are missing."""
+    by_powers = {each.powers: each.times for each in own}
+    found: dict[tuple[Atom, int], set[Powers]] = {}
+    for each in own:
+        for atom, _ in each.powers:
+            if atom.kind != "key":
+                continue
+            ratio = by_powers.get(_once_less(each.powers, atom), Fraction(0)) / each.times
+            if ratio < 0 and ratio.denominator == 1:
+                found.setdefault((atom, int(-ratio)), set()).add(_once_less(each.powers, atom))
+    for (atom, less), powers in found.items():
+        if len(powers) < len(own):
+            says = f"`{atom.name}` stands in place of `{atom.name} - {less}`."
+            change = _changed(partial(_is_one_of, frozenset(powers)), lambda _: 0)
+            yield f"whole {atom.name} for less {less}", Slip(of="left out", says=says, change=change)
+
+
+def _once_less(powers: Powers, atom: Atom) -> Powers:
+    left = ((each, power - (each == atom)) for each, power in powers)
+    return tuple((each, power) for each, power in left if power)
+
+
+def _is_one_of(powers: frozenset[Powers], product: Product) -> bool:
+    return product.powers in powers
 
 
 def _left_out(own: Sequence[Product], scopes: Sequence[_Scoped]) -> Iterator[tuple[str, Slip]]:

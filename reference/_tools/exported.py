@@ -13,7 +13,6 @@ from . import recurrent
 from .hooked import BY_OUTPUT
 from .net import (
     BIASES,
-    ELEMENTWISE,
     POOLING,
     RECURRENT,
     UPSAMPLING,
@@ -60,7 +59,7 @@ def onnx_opcounter(net: Net) -> Iterator[Piece]:
         elif name in ("silu", "silu_"):
             yield Piece(name_of_function(function), 2 * out)
         elif name == "add":
-            yield Piece(ELEMENTWISE, size(function.args[0]))
+            yield Piece(name_of_function(function), size(function.args[0]))
         else:
             yield Piece(name_of_function(function), out)
 
@@ -106,7 +105,7 @@ def _onnx_tool_elements(function: Function, name: str, out: int) -> Piece:
     if name == "interpolate":
         return Piece(UPSAMPLING, out * {"nearest": 0, "bilinear": 4}[function.options["mode"]])
     if name in ("add", "mul"):
-        return Piece(ELEMENTWISE, out)
+        return Piece(name_of_function(function), out)
     if name == "layer_norm":
         return Piece(name_of_function(function), 7 * out + _ROW_OF_NORM * out // _shape(function)[-1])
     return Piece(name_of_function(function), given if name == "mean" else _OF_ELEMENTS.get(name, 0) * out)

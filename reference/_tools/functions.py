@@ -12,7 +12,6 @@ from .hooked import BY_OUTPUT
 from .net import (
     BIASES,
     DROPOUT,
-    ELEMENTWISE,
     PRODUCTS,
     PROJECTIONS,
     RECURRENT,
@@ -202,7 +201,7 @@ def _profiled(function: Function, *, bmm: bool = False) -> Iterator[Piece]:
         yield Piece("products with @ or matmul" if name == "matmul" else name, 2 * function.macs)
         yield Piece(BIASES, size(first) if name == "addmm" else 0)
     elif name in ("mul", "add") and _of_torch(function):
-        yield Piece(ELEMENTWISE, size(function.output))
+        yield Piece(name_of_function(function), size(function.output))
     elif name == "einsum":
         yield Piece("torch.einsum", _numpys(2 * function.macs, 1), "in the four digits in which numpy prints its cost")
     else:

@@ -14,7 +14,6 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from . import recurrent
 from .net import (
     BIASES,
-    ELEMENTWISE,
     POOLING,
     PRODUCTS,
     PROJECTIONS,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 BY_OUTPUT = "by their output, where the input says how often the kernel is used"
 ONCE = "once, however many rows they are given"
+ONCE_A_SAMPLE = "once for each sample, however many rows it has"
 _DIMENSIONS = (1, 2, 3)
 CONV = {f"Conv{n}d" for n in _DIMENSIONS}
 TRANSPOSED = {f"ConvTranspose{n}d" for n in _DIMENSIONS}
@@ -274,7 +274,7 @@ def _ptflops_patched_products(function: Function) -> Iterator[Piece]:
         yield Piece(_product(function), function.macs)
         yield Piece(BIASES, size(function.args[0]) if name.startswith(("add", "badd")) else 0)
     elif name in ("mul", "add"):
-        yield Piece(ELEMENTWISE, size(function.output))
+        yield Piece(name_of_function(function), size(function.output))
 
 
 def _ptflops_patched_attention(function: Function) -> Iterator[Piece]:

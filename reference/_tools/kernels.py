@@ -13,7 +13,6 @@ from .functions import OF_VECTORS, layer_runs_at_once, runs_at_once
 from .hooked import BY_OUTPUT, biases, products
 from .net import (
     BIASES,
-    ELEMENTWISE,
     POOLING,
     RECURRENT,
     SOFTMAX,
@@ -25,6 +24,7 @@ from .net import (
     is_shape,
     kind,
     name_of,
+    name_of_function,
     product_name,
     size,
     x,
@@ -148,7 +148,7 @@ def profiler(net: Net) -> Iterator[Piece]:
                 alone = (attention and runs_at_once(function.call)) or not in_one_kernel(function, each)
                 yield Piece(product_name(function, each), 2 * each.macs if known and alone else 0)
         elif name in ("add", "mul", "iadd", "imul"):
-            yield Piece(ELEMENTWISE, size(first))
+            yield Piece(name_of_function(function), size(first))
         if name == "multi_head_attention_forward" and not runs_at_once(function.call):
             yield Piece("the scaling of queries", size(first) if function.options.get("need_weights", True) else 0)
     for call in net.calls:
@@ -246,7 +246,7 @@ def _torch_flops_function(function: Function) -> Iterator[Piece]:
     elif name == _SDPA:
         yield from _torch_flops_attention(function)
     elif name in ("add", "mul", "sub", "div") and len(function.args) > 1:
-        yield Piece(ELEMENTWISE, size(out))
+        yield Piece(name_of_function(function), size(out))
     elif name == "leaky_relu":
         yield Piece("F.leaky_relu", 4 * size(out))
     elif name in ("interpolate", "sum", "exp") or (name == "softmax" and not is_functional(function)):
@@ -269,7 +269,7 @@ def pthflops(net: Net) -> Iterator[Piece]:
         if call is not None:
             yield from _pthflops_module(call)
         elif function is not None and function.name in ("add", "mul"):
-            yield Piece(ELEMENTWISE, size(function.output) * len(function.args), "once for each operand")
+            yield Piece(name_of_function(function), size(function.output) * len(function.args), "once for each operand")
         elif function is not None and function.name == "matmul" and not function.method:
             each = function.operations[0]
             yield Piece(product_name(function, each), size(function.args[0]) * function.output[-1])

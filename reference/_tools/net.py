@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 PROJECTIONS, PRODUCTS = "the projections of nn.MultiheadAttention", "the two products of nn.MultiheadAttention"
 BIASES, SOFTMAX, UPSAMPLING, POOLING = "biases", "softmax", "upsampling", "pooling"
-ELEMENTWISE, DROPOUT = "sums and products of elements", "dropout"
+DROPOUT = "dropout"
+_ELEMENTWISE = {
+    **dict.fromkeys(("add", "sub", "rsub"), "sums of elements"),
+    **dict.fromkeys(("mul", "div"), "products of elements"),
+}
 _NORMS = {"BatchNorm": "batch norm", "InstanceNorm": "instance norm", "SyncBatchNorm": "batch norm"}
 _FUNCTIONAL_NORMS = {
     "batch_norm": "batch norm",
@@ -142,7 +146,7 @@ def name_of(call: Call) -> str:
     if isinstance(module, _ConvNd):
         return "convolutions with groups" if module.groups > 1 else "convolutions"
     if isinstance(module, nn.Linear):
-        return "linear layers on sequences" if len(y(call)) >= _SEQUENCE else "linear layers"
+        return "linear layers on several rows" if len(y(call)) >= _SEQUENCE else "linear layers"
     if isinstance(module, RECURRENT):
         return f"nn.{call.type}"
     if isinstance(module, _NormBase | nn.GroupNorm | nn.LayerNorm | nn.RMSNorm):
@@ -168,8 +172,8 @@ def name_of_function(function: Function) -> str:
         return UPSAMPLING
     if name in ("softmax", "log_softmax", "softmin"):
         return SOFTMAX
-    if name in ("add", "sub", "mul", "div", "rsub", "__add__", "__mul__", "__iadd__", "__imul__", "add_", "mul_"):
-        return ELEMENTWISE
+    if (bare := name.strip("_").removeprefix("i")) in _ELEMENTWISE:
+        return _ELEMENTWISE[bare]
     if name == "mean":
         return "means"
     own = function.call.type

@@ -9,7 +9,7 @@ from torch.nn.modules import pooling
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-from .hooked import BY_OUTPUT, ONCE, biases, by_output, products
+from .hooked import BY_OUTPUT, ONCE, ONCE_A_SAMPLE, biases, by_output, products
 from .net import (
     BIASES,
     DROPOUT,
@@ -58,18 +58,18 @@ def torchinfo_of(call: Call) -> Iterator[Piece]:
             positions = out[:2]
         else:
             continue
-        what, how = _of_parameter(call, name)
+        what, how = _of_parameter(call, name, ONCE_A_SAMPLE)
         yield Piece(what, parameter.numel() * size(positions), how)
 
 
-def _of_parameter(call: Call, name: str) -> tuple[str, str]:
+def _of_parameter(call: Call, name: str, rows: str) -> tuple[str, str]:
     if isinstance(call.module, RECURRENT):
         return name_of(call), _BY_WEIGHT
     if isinstance(call.module, _ConvNd | nn.Linear):
         if name == "bias":
             return BIASES, ""
-        how = BY_OUTPUT if isinstance(call.module, _ConvTransposeNd) else ONCE
-        return name_of(call), "" if isinstance(call.module, _ConvNd) and how == ONCE else how
+        how = BY_OUTPUT if isinstance(call.module, _ConvTransposeNd) else rows
+        return name_of(call), "" if isinstance(call.module, _ConvNd) and how == rows else how
     if call.depth == 0:
         return _OWN, ""
     what = "the embedding" if isinstance(call.module, nn.Embedding) else name_of(call)
@@ -85,7 +85,7 @@ def torch_summary(net: Net) -> Iterator[Piece]:
         for name, parameter in call.module.named_parameters():
             if name == "weight":
                 positions = y(call)[2:] if "Conv" in call.type else ()
-                what, how = _of_parameter(call, name)
+                what, how = _of_parameter(call, name, ONCE)
                 yield Piece(what, parameter.numel() * size(positions), how)
             elif "weight" in name:
                 what = name_of(call) if isinstance(call.module, RECURRENT) else "the weights of containers"

@@ -42,6 +42,8 @@ def _flopco_operations(net: Net) -> Iterator[Piece]:
 PTFLOPS, PTFLOPS_MODULES = "ptflops", "ptflops with count_functional=False"
 DEEPSPEED = "deepspeed's flops profiler"
 PROFILE = "flops-profiler's get_model_profile"
+_FAIL_ON_PACKED = frozenset({"calflops", DEEPSPEED, "flops-profiler", PROFILE, "torchscan"})  # a PackedSequence
+WITHOUT_ROWS = frozenset({"onnx-opcounter", "torch.profiler with with_flops=True"})  # these print nothing by layer
 # Where a tool has several ways in one unit, its usual one stands last: `counters` gives that.
 TOOLS = (
     Tool(name="thop", unit=MACS, rule=hooked.thop),
@@ -125,6 +127,8 @@ class Counted:
 
 def counted(tool: Tool, whole: Trace, single: Callable[[], Trace]) -> Counted | None:
     """What a tool prints of a network; None where it fails, or where that is not known. `single`: for one sample."""
+    if tool.name in _FAIL_ON_PACKED and any(call.packed for call in whole.calls):
+        return None
     net = Net(single() if tool.one else whole)
     try:
         pieces = tuple(tool.rule(net))

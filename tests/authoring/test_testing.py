@@ -109,6 +109,7 @@ def test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys):
     assert main(["test"]) == 1
     out = capsys.readouterr().out
     assert "survived: " in out
+    assert re.search(r"double: weak \(.*\bmutants? not noticed\), in ", out)
     assert "submissions/exemplar/hw.py:2\n    - return input_size[0] * 2 + 1\n    + return input_size[0] + 2 + 1" in out
 
 

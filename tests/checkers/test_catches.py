@@ -17,7 +17,7 @@ def said(**verdicts):
 def test_all_told_apart_is_right():
     verdict = catches(said(right_a="accepted", wrong_b="rejected", wrong_c="rejected"), None)
     assert verdict.outcome is Outcome.CORRECT
-    assert verdict.reason == "2 of 2 wrong files are rejected, and all 1 right ones accepted"
+    assert verdict.reason == "2 of 2 wrong files are rejected, and the right one accepted"
 
 
 def test_what_is_let_through_is_named_and_costs_its_share():

@@ -645,3 +645,9 @@ def test_a_namespace_is_asked_for_as_a_whole_and_others_are_not(answer, outcome)
 
 def test_names_of_other_namespaces_are_other_names():
     assert not same_rows(kinds(prim__conv2d=5, prim__relu=7), ATEN).credit
+
+
+def test_of_a_single_row_no_number_is_told():
+    one = table(row("conv1", 7))
+    assert same_rows(table(row("conv1", 8)), one).reason.startswith("the one row, 'conv1', is wrong: macs: ")
+    assert same_rows(table(row("other", 7)), one).reason.startswith("the one row that is expected is missing: 'conv1'")

@@ -11,7 +11,7 @@ from desk.written_twice import OTHER, OWN, renamed
 from helpers import ledger_of
 from helpers.class_sample import CLASS
 
-from labgrade.answers.reader.asks import ask_code
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.reader.replies import decode, encode
 from labgrade.answers.rendering import as_code
 from labgrade.core.results import Submission
@@ -52,7 +52,7 @@ def looked(course, monkeypatch):
         ledger.write("UPDATE run SET asked = ?", f'{{"source": "{source}"}}')
 
     def direct(_runner, folder, files, ask):
-        assert ask == ask_code()
+        assert ask == Ask(wanted="code")
         data, arrays = encode(as_code(Submission(name="", folder=folder, files=tuple(files))))
         return decode(data, arrays)
 

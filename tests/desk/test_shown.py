@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers import warm
 
-from labgrade.answers.reader.asks import ask_picture
+from labgrade.answers.reader.asks import Ask
 from labgrade.answers.rendering import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
@@ -89,7 +89,9 @@ def test_the_jail_renders_text_and_pictures_and_what_takes_too_long_stays_as_typ
         monkeypatch.undo()
         assert endless.startswith('<pre class="typed">![](x![](x')
         files = ("bad.png", "dot.png", "x.svg")
-        bad, pixels, drawing = (ask_reader(runner, tmp_path, files, ask_picture(name)) for name in files)
+        bad, pixels, drawing = (
+            ask_reader(runner, tmp_path, files, Ask(wanted="picture", about=name)) for name in files
+        )
         shown.close()
     assert isinstance(pixels, np.ndarray)
     assert (pixels.shape, pixels.dtype) == ((1, 1, 4), np.uint8)

@@ -32,7 +32,7 @@ def test_a_tool_is_told_with_what_it_does_on_this_subject():
 
 
 def test_a_tool_is_told_where_nothing_is_known_of_what_the_function_does():
-    nothing = seen(right_on=("a pool",), wrong_on=("attention",))
+    nothing = seen(wrong=3, wrong_on=("attention",))
     found = with_number(nothing, CHECK, lambda: TOLD, lambda verdict: verdict)
     assert (found.hint, found.diagnosis, found.lines) == (TOLD.hint, nothing.diagnosis, nothing.lines)
     refuted = replace(WRONG, hint="A slip that the function does not make.")

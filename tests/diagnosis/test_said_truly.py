@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from labgrade.answers.near_miss import _alike
+from labgrade.answers.near_miss import _names_alike
+from labgrade.core.serialise import from_plain, plain
+from labgrade.core.task import QuantityCall
+from labgrade.diagnosis.bases import Base
+from labgrade.diagnosis.behaviour import Behaviour, Hypothesis
+from labgrade.diagnosis.diagnose import _holding
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.repairs import Repair, _everywhere
 from labgrade.diagnosis.whole_rows import exchanged, of_tensors
@@ -43,8 +49,29 @@ def test_networks_on_which_a_function_is_right_are_not_called_wrong():
     said = diagnosis_in_words(found)
     assert "On those with a Loop it is wrong in another way" in said
     assert said.endswith("On those with a Scan and an If it is right all the same.")
-    apart = Diagnosis(tried=9, right_on=("a",), wrong_on=("b",), elsewhere=("So.",), spared=("a Scan",))
+    apart = Diagnosis(tried=9, wrong=3, wrong_on=("b",), elsewhere=("So.",), spared=("a Scan",))
     assert "On those without a Scan it does this: So." in diagnosis_in_words(apart)
+
+
+def test_what_cannot_be_told_from_something_else_is_said_of_nothing_beside_what_is_sure():
+    base = Base(call=QuantityCall(quantity="q"))
+    holds, alike = (Hypothesis(base=base, slips=("sure", name)) for name in ("one", "other"))
+    says = {"sure": "It is sure.", "one": "This one.", "other": "The other."}
+    found = Behaviour(called=[], holds=holds, alike=[alike], says=says)
+    for here in (("sure",), ("sure", "one"), ("one",)):
+        told = _holding(found, holds, here)
+        assert (told.says, told.elsewhere) == (("It is sure.",), ())
+    only = replace(holds, slips=("one",))
+    alone = _holding(Behaviour(called=[], holds=only, says=says), only, ("one",))
+    assert alone.says == ("This one.",)
+
+
+def test_a_diagnosis_of_an_earlier_version_is_written_as_it_was():
+    earlier = plain(Diagnosis(tried=3, right_on=("a",), wrong_on=("b",)))
+    assert "wrong" not in earlier
+    read = from_plain(earlier, Diagnosis)
+    assert plain(read) == earlier
+    assert diagnosis_in_words(read) == "Your function is wrong on some of 3 small networks."
 
 
 def table(**columns):
@@ -85,7 +112,7 @@ def test_tensors_under_each_others_names_are_said_to_be():
     ],
 )
 def test_a_function_of_other_words_is_not_offered_for_renaming(one, other, alike):
-    assert _alike(one, other) is alike
+    assert _names_alike(one, other) is alike
 
 
 SOURCE = """

@@ -138,30 +138,36 @@ def test_of_a_mutant_nothing_is_said_that_it_does_not_do_elsewhere(tmp_path, mut
     assert holds, said
 
 
-def libraries():
-    """Each slip of each library, with the check that is about its quantity."""
-    for task, check, file in EXEMPLARS:
-        about = direct.task(task)
-        (meant,) = [each for each in about.checks if each.id == check]
-        for base in bases_of(meant, direct.COURSE.quantities)[:1]:
-            subject = networks(as_files=about.subject.is_onnx)[-1].subject
-            values = slipped(base, subject, {"most": 1}, Remembering(_FILES).value)["values"]
-            yield from ((task, check, file, name) for name, _ in values if name)
+def slips_of(task, check):
+    """The slips of the library that is about a check's quantity."""
+    about = direct.task(task)
+    (meant,) = [each for each in about.checks if each.id == check]
+    for base in bases_of(meant, direct.COURSE.quantities)[:1]:
+        subject = networks(as_files=about.subject.is_onnx)[-1].subject
+        values = slipped(base, subject, {"most": 1}, Remembering(_FILES).value)["values"]
+        yield from (name for name, _ in values if name)
 
 
-@pytest.mark.parametrize("slip", sampled(list(libraries()), 80), ids=lambda each: f"{each[0]}-{each[1]}-{each[3]}")
-def test_each_slip_is_named_and_without_it_the_answer_is_right(tmp_path, slip, monkeypatch):
+@pytest.mark.parametrize("every", [80, pytest.param(1, marks=soak)])
+@pytest.mark.parametrize("about", EXEMPLARS, ids=lambda each: f"{each[0]}-{each[1]}")
+def test_each_slip_is_named_and_without_it_the_answer_is_right(tmp_path, about, every, monkeypatch):
     """A function that gives what a slip makes of each network is told that slip, or one that comes to the same.
 
-    What the advice leaves behind is the function that makes no slip: it is right on all of them.
+    What the advice leaves behind is the function that makes no slip: it is right on all of them. Which slips there are
+    takes seconds to compute: not before the test runs.
     """
-    task, check, file, name = slip
+    names = list(slips_of(*about[:2]))
+    for name in names[len(names) // 2 % every :: every]:
+        given_what_a_slip_makes(tmp_path / name, about, name, monkeypatch)
+
+
+def given_what_a_slip_makes(folder, about, slip, monkeypatch):
     for follows_advice in (False, True):
-        folder = tmp_path / str(follows_advice)
-        folder.mkdir()
-        found = direct.trials(folder, "", task, check, file)
+        place = folder / str(follows_advice)
+        place.mkdir(parents=True)
+        found = direct.trials(place, "", *about)
         base = bases_of(found.check, found.quantities)[0]
-        ahead = partial(made_each, base, "" if follows_advice else name)
+        ahead = partial(made_each, base, "" if follows_advice else slip)
         monkeypatch.setattr(Trials, "ahead", lambda own, subjects, ahead=ahead: ahead(own, subjects))
         try:
             behaviour = explore(found, called_on(found))
@@ -169,13 +175,13 @@ def test_each_slip_is_named_and_without_it_the_answer_is_right(tmp_path, slip, m
             found._grader.stop()
         wrong = [each for each in behaviour.called if not each.right]
         if follows_advice:
-            assert not wrong
+            assert not wrong, slip
         elif len(wrong) >= ENOUGH_WRONG:
             said = behaviour.holds
-            assert said is not None or len(behaviour.rivals) > 1, [each.slips for each in behaviour.rivals]
+            assert said is not None or len(behaviour.rivals) > 1, [slip, *(each.slips for each in behaviour.rivals)]
             assert said is None or all(
                 matters_on(found, said, each.trial, each.network.subject) is not None for each in wrong
-            )
+            ), slip
 
 
 def made_each(base, name, found, subjects):

@@ -7,8 +7,10 @@ import json
 import os
 import sys
 import threading
+import time
 
 import pytest
+from helpers import kept
 
 from labgrade.files.cache import Cache, key_of, version_of
 
@@ -150,3 +152,27 @@ def test_a_version_is_what_the_library_itself_says(monkeypatch, tmp_path):
     assert version_of("Ruamel_Nothing") == ""
     (tmp_path / "Ruamel.Nothing-0.1.dist-info").mkdir()
     assert version_of("Ruamel_Nothing") == "0.1"  # installed since it was last asked for
+
+
+def test_of_what_tests_left_the_newest_files_stay(tmp_path):
+    for age in range(5):
+        path = tmp_path / str(age % 2) / f"{age}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+        os.utime(path, (100 - age, 100 - age))
+    kept.forget_oldest(tmp_path, 3)
+    assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["0.json", "1.json", "2.json"]
+    kept.forget_oldest(tmp_path / "none", 3)
+
+
+def test_what_nobody_used_for_long_is_deleted(tmp_path):
+    memory = Cache(tmp_path)
+    for key in ("old", "read", "new"):
+        memory.write(key, 1)
+    written = {path.stem: path for path in tmp_path.glob("*/*.json")}
+    long_ago = time.time() - 91 * 24 * 3600
+    os.utime(written["old"], (long_ago, long_ago))
+    os.utime(written["read"], (time.time(), long_ago))
+    memory.watch()
+    assert {path.stem for path in tmp_path.glob("*/*.json")} == {"read", "new"}
+    assert memory.discard_changes({}) == []

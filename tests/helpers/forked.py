@@ -17,13 +17,15 @@ import subprocess
 import sys
 import tempfile
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 
 _TESTS = Path(__file__).parents[1]
 _ASKED_BYTES = 1 << 20
 _LOADED = (
-    *(f"labgrade.{name}" for name in ("pytest.grading", "reports.html.render", "reports.json", "reports.terminal")),
-    *("labgrade.run.worker", "asyncio", "matplotlib.figure", "numpy", "rich.console"),
+    *("labgrade.pytest.grading", "labgrade.pytest.unchanged", "labgrade.run.worker"),
+    *("labgrade.reports.html.render", "labgrade.reports.json", "labgrade.reports.terminal"),
+    *("asyncio", "matplotlib.figure", "numpy", "pdb", "rich.console", "tomllib", "xdist.newhooks"),
 )
 _SERVE = "import sys; sys.path[:] = [*sys.path[1:], *{path}]; from helpers import forked; forked.serve({at!r})"
 # What stands in for a program in a shell: it hands over its words and its streams.
@@ -76,14 +78,22 @@ def _parent():
 
 
 def _load():
-    """What commands load, in most of these forks; a plug-in of pytest's is loaded by itself, to be rewritten."""
-    import hypothesis  # noqa: F401 - to have it
-    import pytest  # noqa: F401
+    """What commands load, and read of labgrade's own files, in most of these forks; but pytest loads our plug-in."""
+    import pytest  # noqa: F401 - to have it
+    from _pytest.config import default_plugins
 
     from labgrade import commands
     from labgrade.ledger import depends
+    from labgrade.spec import course, load
 
-    for name in [name for name in sys.modules if name.lstrip("_").startswith("hypothesis")]:
+    before = set(sys.modules)
+    for each in entry_points(group="pytest11"):
+        if not each.value.startswith("labgrade."):
+            each.load()
+    import_module("hypothesis")
+    for name in default_plugins:
+        import_module(f"_pytest.{name}")
+    for name in set(sys.modules) - before:
         sys.modules[name].__doc__ = "PYTEST_DONT_REWRITE"  # or each pytest warns that it can't do so any more
     for each in pkgutil.walk_packages(commands.__path__, "labgrade.commands."):
         import_module(each.name)
@@ -91,6 +101,8 @@ def _load():
         with contextlib.suppress(ImportError):  # of an extra
             import_module(name)
     depends.engine()
+    there = course.find(_TESTS.parent)
+    load.read_all(load.files(there.specs)[:1], there)
 
 
 def serve(at):

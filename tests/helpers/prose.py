@@ -22,7 +22,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "tests/README.md")),
 ]
 # Of prose: on a page, in docs/. With code, tables and headings, as `wc -w docs/*.md README.md` counts them.
-MOST_WORDS, MOST_WORDS_IN_DOCS, MOST_WITH_CODE, MOST_IN_README, LEAST_EASE = 1100, 15_000, 22_000, 700, 55
+MOST_WORDS, MOST_WORDS_IN_DOCS, MOST_WITH_CODE, MOST_IN_README, LEAST_EASE = 1100, 15_200, 22_250, 700, 55
 MOST_WORDS_OF = {"security.md": 1900}  # its promises, which tests hold
 # Quotation marks and ellipses as they are typed, and rules that mistake sizes and shapes for dates and slips.
 _SYLLABLES = pyphen.Pyphen(lang="en_US", left=1, right=1)

@@ -325,6 +325,28 @@ def test_a_slip_is_claimed_only_where_it_explains_all_that_is_wrong(answer, righ
     assert (found.hint == "floats are 0") is claimed
 
 
+@pytest.mark.parametrize(
+    ("slip", "claimed"),
+    [
+        (attributes(("a", {"quantile": 0}), ("b", {"quantile": 0})), False),
+        (attributes(("a", {"quantile": 0}), ("b", {"quantile": 1})), True),
+        (attributes(("a", {"quantile": 0, "kernel": 3}), ("b", {"quantile": 0, "kernel": 3})), True),
+    ],
+)
+def test_a_slip_that_is_zero_in_all_rows_is_none(slip, claimed):
+    call = QuantityCall(quantity="other_end")
+    check = Check(
+        id="c",
+        points=Fraction(10),
+        answer="a",
+        expected=LiteralValue(value="right"),
+        misconceptions=(Alternative(source=call, says="the other end", credit=Fraction(1, 2)),),
+    )
+    right = attributes(("a", {"quantile": 5, "kernel": 3}), ("b", {"quantile": 7, "kernel": 3}))
+    found = judge(check, slip, same_rows, lambda source: slip if source is call else right)
+    assert (found.hint == "the other end") is claimed
+
+
 def test_a_known_mistake_in_a_table_whose_rows_bear_other_names():
     def table(*rows):
         cells = [(name, {"macs": number(macs), "flops": number(flops)}) for name, macs, flops in rows]

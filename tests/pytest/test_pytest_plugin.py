@@ -9,11 +9,15 @@ import os
 import re
 import sys
 import xml.etree.ElementTree as ET
+from fractions import Fraction
 
 import pytest
 from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run, started
 from helpers.soak import soak
+
+from labgrade.core.results import Report, SubmissionReport, TaskReport
+from labgrade.pytest.showing import labs_graded
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +90,31 @@ def test_a_students_own_files_are_never_collected(right):
     done, _, _ = right
     assert "loaded" not in done.stdout + done.stderr
     assert "nonsense" not in done.stdout + done.stderr
+
+
+def test_the_summary_begins_with_the_labs_that_were_graded(right):
+    lines = right[0].stdout.splitlines()
+    assert lines.count("graded: lab (1 task)") == 1
+    assert next(line for line in lines if line.startswith(("graded: ", "note: ", "submission "))).startswith("graded: ")
+
+
+@pytest.mark.parametrize(
+    ("labs", "said"),
+    [
+        ({}, ""),
+        ({"a": 2}, "graded: a (2 tasks)"),
+        ({"b": 1, "a": 2}, "graded: a (2 tasks), b (1 task)"),
+        ({"a" * 99: 1}, f"graded: {'a' * 99} (1 task)"),
+        ({"a": 1, "b" * 99: 1}, "graded: a (1 task) and 1 more lab"),
+        ({f"lab{n}": 9 for n in range(9)}, "graded: lab0 (9 tasks), lab1 (9 tasks), lab2 (9 tasks) and 6 more labs"),
+        ({"作業" * 10: 1, "作業" * 11: 1}, f"graded: {'作業' * 10} (1 task) and 1 more lab"),
+    ],
+)
+def test_as_many_labs_are_named_as_fit_into_a_line(labs, said):
+    named = [(lab, str(number)) for lab, count in labs.items() for number in range(count)]
+    tasks = tuple(TaskReport(lab=lab, id=task, title="", points=Fraction(1), checks=()) for lab, task in named)
+    report = Report(submissions=(SubmissionReport(name="ann", tasks=tasks), SubmissionReport(name="bob", tasks=tasks)))
+    assert labs_graded(report, 80) == said
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")

@@ -75,6 +75,7 @@ def test_the_formula_gives_what_the_quantity_gives(quantity):
         ("decoder_flops", lambda right: right - 6 * 79 * 3 * 7 * 97 * 251, "What depends on `ff` is missing."),
         ("decoder_parameters", lambda right: right - 97, "`width` alone"),
         ("ring_all_reduce_bytes", lambda _: 2 * 6 * (1000 // 7) * 4, "A quotient is rounded down. Round it up."),
+        ("ring_all_reduce_bytes", lambda _: 2 * 7 * -(-1000 // 7) * 4, "`workers` stands in place of `workers - 1`."),
         ("grouped_weight_bytes", lambda _: -(-7 * 101 * 3 // 8) + -(-7 * 4 * 3 // 8) + 7 * 4 * 2, "rounded once"),
         ("systolic_cycles", lambda _: 4 * 8 * (17 + 8 + 8 + 8 - 2), "rounded down, to 1 at least"),
     ],
@@ -92,3 +93,10 @@ def test_two_slips_at_once_are_told_as_two():
         "`bits` is taken for 8 in what depends on `group`.",
     }
     assert sentences in told("grouped_weight_bytes", {**CONFIGS["grouped_weight_bytes"], "bits": 5}, value, most=2)
+
+
+def test_nothing_is_said_of_what_depends_on_all_keys():
+    """A part that is made of all of them is told from none by its keys."""
+    says = slips("ring_all_reduce_bytes", CONFIGS["ring_all_reduce_bytes"])["says"].values()
+    assert says
+    assert not [each for each in says if "`bytes`, `elements` and `workers` alone" in each]

@@ -12,6 +12,7 @@ from reference import leaf_calls, tool_slips
 from reference._counting.engine import analyse
 from reference._tools.net import Net
 from reference._tools.parameters import exported
+from reference.layers import activation_bytes
 from reference.macs import flops, macs
 from reference.state import parameters
 from tests.reference.subjects import Forward, Given
@@ -195,7 +196,7 @@ def test_what_is_left_out_in_part_is_said_so():
     two = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, 3), Own(4, 5, 1)), (2, 3, 8, 8))
     found = said(tool_slips.macs_tool_slips(two), 2 * 4 * 36 * 27)
     assert "thop" in found["tools"]
-    assert "out some of convolutions" in found["says"]
+    assert "out some of the convolutions" in found["says"]
     assert "Count what is left out, too." in found["says"]
 
 
@@ -256,3 +257,47 @@ def test_the_size_of_a_file_of_safetensors():
     for file in ("safetensors", "torch.save"):
         (told, *_) = (each for each in tool_slips.weight_bytes_tool_slips(plain) if file in each["tools"])
         assert "Buffers" not in told["says"]
+
+
+def packed():
+    gru, out = nn.GRU(8, 6, batch_first=True), nn.Linear(6, 2)
+
+    def run(m, x):
+        lengths = torch.tensor([5, 3, 2])
+        rows = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return m.out(m.gru(rows)[1][-1])
+
+    return Forward(run, gru=gru, out=out)
+
+
+def test_of_packed_sequences_the_data_alone_is_an_activation():
+    rows, states, classes = 10 * 6, 3 * 6, 3 * 2
+    assert activation_bytes(Given(packed, (3, 5, 8))) == 4 * (rows + states + classes)
+
+
+def test_tools_that_fail_on_packed_sequences_are_not_named():
+    found = said(tool_slips.macs_tool_slips(Given(packed, (3, 5, 8))), 3 * 12)
+    assert "fvcore" in found["tools"]
+    assert not {"calflops", "flops-profiler", "torchscan"} & set(found["tools"])
+
+
+def test_a_tool_that_prints_nothing_by_layer_is_not_named_for_a_table():
+    named = {tool for each in tool_slips.macs_by_layer_tool_slips(UP) for tool in each["tools"]}
+    assert "torch.utils.flop_counter" in named
+    assert "torch.profiler with with_flops=True" not in named
+
+
+def test_sums_and_products_of_elements_are_told_apart():
+    def run(m, x):
+        return m.one(x) + x
+
+    net = Given(lambda: Forward(run, one=nn.Conv2d(4, 4, 1, bias=False)), (1, 4, 8, 8))
+    found = said(tool_slips.flops_tool_slips(net), 2 * 1_024 + 256)
+    assert "They add sums of elements." in found["says"]
+    assert "products" not in found["says"]
+
+
+def test_torchinfo_counts_linear_layers_once_a_sample():
+    net = Given(lambda: nn.Sequential(nn.Linear(8, 4, bias=False)), (2, 5, 8))
+    found = said(tool_slips.macs_tool_slips(net), 2 * 32)
+    assert "linear layers on several rows once for each sample, however many rows it has" in found["says"]

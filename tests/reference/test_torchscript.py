@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tempfile
 import warnings
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from helpers.soak import sampled
 
 from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.files.cache import Cache, cache_folder, key_of
 from labgrade.subjects import models, provide
 from reference import macs, slips, state, torchscript, torchscript_slips
 
@@ -146,18 +148,29 @@ def test_slips():
 
 
 @pytest.fixture(scope="module")
-def witness(tmp_path_factory):
-    """The program of reference/cpp, built by CMake."""
+def witness():
+    """The program of reference/cpp, built by CMake: once for its content, the compiler and torch."""
     if not all(map(shutil.which, ("cmake", "g++", "make"))):
         pytest.skip("needs cmake, g++ and make: apt install cmake g++ make")
-    folder = tmp_path_factory.mktemp("witness")
     source = models.Path(torchscript.__file__).parent / "cpp"
-    prefix = f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"
-    configure = ["cmake", "-S", source, "-B", folder, prefix, "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"]
-    for command in (configure, ["cmake", "--build", folder]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "witness"
+    prefix = torch.utils.cmake_prefix_path
+    versions = [torch.__version__, *(printed(tool, "--version") for tool in ("g++", "cmake"))]
+    files = {path.name: path.read_text(encoding="utf-8") for path in source.iterdir() if path.is_file()}
+
+    def make(folder):
+        with tempfile.TemporaryDirectory() as place:
+            options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"]
+            printed("cmake", "-S", source, "-B", place, *options)
+            printed("cmake", "--build", place)
+            shutil.copy2(models.Path(place, "witness"), folder)
+
+    return Cache(cache_folder() / "witness").get(key_of(prefix, versions, files), make) / "witness"
+
+
+def printed(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_slips_that_a_function_follows_are_causes_each_for_itself_beside_the_hin
         ("bias", ("one", "other"), ("ann", "eve", "bob")),
         ("groups", ("one", "other"), ("ann", "bob")),
     ]
-    kinds = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, right_on=("pools",), wrong_on=("groups",)))
+    kinds = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, wrong=3, wrong_on=("groups",)))
     assert figures.misconceptions(Report(submissions=(student_of("x", kinds, correct()),))) == []
 
 
@@ -118,9 +118,8 @@ def test_a_page_of_thousands_says_where_the_others_are(monkeypatch):
 
 
 def test_of_many_kinds_of_networks_the_student_reads_the_first_and_staff_all():
-    verdict = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, right_on=tuple("abcde"), wrong_on=tuple("uvwxyz")))
-    assert "right for a, b, c, d and e; wrong for u, v, w, x and 2 more." in summary.hint(verdict)
+    verdict = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, wrong=8, wrong_on=tuple("wxyz")))
+    assert "wrong on 8 of 9 small networks: on each with w, x or y." in summary.hint(verdict)
     assert "wrong on" not in summary.facts(verdict)
     facts = summary.facts(verdict, slips=True)  # of a program, or of who asks how it came about
-    assert facts["wrong on"] == "u, v, w, x, y and z"
-    assert "right on" not in facts
+    assert facts["wrong on"] == "w, x, y, z"

@@ -13,7 +13,12 @@ PROGRAM = ["from torch import nn", "", "model = nn.Sequential(", "    nn.Linear(
     [
         (f"{ROWS}'b', 'c' and 5 more", "", "", f"{ROWS.rpartition(';')[0]}; 7 more are wrong"),
         (f"{ROWS}'b', 'c'", "", "", f"{ROWS}'b', 'c'"),
-        ("got 12, which is too small; expected: 14", "", "as for total", "got 12; expected: 14 (as for total)"),
+        (
+            "got 12, which is too small; expected: 14",
+            "",
+            "same hint as total",
+            "got 12; expected: 14 (same hint as total)",
+        ),
         ("got 12, which is too small", "", "", "got 12, which is too small"),
         ("the table at r.md:9 names no row", "r.md:9", "", "the table names no row"),
     ],

@@ -23,6 +23,7 @@ from labgrade.commands.export import FORMATS
 from labgrade.core import student_view
 from labgrade.core.results import Report
 from labgrade.reports import student_terminal, terminal
+from labgrade.reports.html import charts
 from labgrade.reports.plain_page import Page
 from labgrade.run.grader import Grader
 from labgrade.run.student_memory import since_last
@@ -70,8 +71,22 @@ def filled(values):
 @pytest.fixture(scope="module")
 def courses(tmp_path_factory):
     """What each of the two courses shows of a hand-in, by the output's name."""
-    with ExitStack() as stack:
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(charts, "compared", drawn_once(charts.compared))
         yield [shower(tmp_path_factory.mktemp("course"), values, stack) for values in (ONE, OTHER)]
+
+
+def drawn_once(draw):
+    """A chart follows from what it is given (`test_pages.py`): one that is given the same is not drawn again."""
+    known = {}
+
+    def compared(rows, **more):
+        key = (*rows, *sorted(more.items()))
+        if key not in known:
+            known[key] = draw(rows, **more)
+        return known[key]
+
+    return compared
 
 
 def shower(root, values, stack):

@@ -108,8 +108,8 @@ def test_the_points_that_are_not_shown_stand_behind_those_that_are():
     second = replace(task("1-2", "B", graded("a", 3, NOTHING)), not_shown=Fraction(4))
     third = replace(task("1-3", "C", graded("a", 3, incorrect("no"))), not_shown=Fraction(1))
     said = shown(first, second, third)
-    assert "  ✓ 1-1  A                                                             8 / 8  +2\n" in said
-    assert "  - 1-2  missing: B                                                    0 / 3  +4\n" in said
+    assert "  ✓ 1-1  A                                                   8 / 8  +2 not shown\n" in said
+    assert "  - 1-2  missing: B                                          0 / 3  +4 not shown\n" in said
     assert "+ cases that are not shown, in points: 1-3 +1\n" in said
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from helpers import ledger_of
 from helpers.class_sample import CLASS, essay, graded, report, student, submission
 
 from labgrade.cli import main
+from labgrade.core.errors import UsageError
 from labgrade.core.results import Report
-from labgrade.ledger import database
+from labgrade.ledger import database, rows
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, pseudonyms, releases, results
 from labgrade.review.decisions import Place
-from labgrade.verdict import Outcome, correct, incorrect, without_value
+from labgrade.verdict import Outcome, Suggestion, correct, incorrect, without_value
 
 LAB = "title: Lab\ndue: 2026-11-20T23:59+08:00\nlate: {per_day: 10 %}\n"
 
@@ -205,6 +208,50 @@ def test_lower_points_are_not_released_silently(run, course):
     )
     assert "fewer points" not in run("standing")[1]
     assert releases.read(course / "results")["ann"].reason == "a slip of ours"
+
+
+def test_an_explanation_begins_with_what_was_decided(run, course, capsys):
+    run("override", "ann", "macs", "total", "--points", "2", "--reason", "hasty")
+    assert main(["explain", "ann", "macs", "total"]) == 0
+    assert re.search(r"2 of 10, decided; labgrade: [A-Z]+\n", capsys.readouterr().out)
+
+
+def test_kinds_to_look_at_are_accepted_by_name(run, course):
+    doubtful = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), kind="doubtful value", why="'about'")
+    waits = graded("total", 10, replace(without_value(Outcome.MANUAL, "it is doubted"), suggestion=doubtful))
+    ledger_of.write(course / "results", report(submission("ann", waits)))
+    code, said = run("mark", "--accept", "all")
+    assert (code, said.partition(";")[2]) == (
+        2,
+        " what waits has kinds to look at first, accepted only by name: 'doubtful value'\n",
+    )
+    assert run("mark", "--accept", "doubtful value")[1].startswith("1 suggestions accepted")
+
+
+def test_a_release_says_whose_points_rise(run, course):
+    run("override", "ann", "macs", "total", "--points", "2", "--reason", "hasty")
+    assert run("release", "--unfinished")[1] == "3 released by ta\n"
+    run("override", "ann", "macs", "total", "--points", "9", "--reason", "looked again")
+    said = "1 released by ta; 2 had seen this before\nmore points than before:\n  ann: 2 before, 9 now\n"
+    assert run("release", "--unfinished") == (0, said)
+
+
+def test_the_course_that_graded_the_results_has_the_rules(run, course, tmp_path_factory, monkeypatch):
+    late = [replace(each, handed_in="2026-11-21T12:00:00+08:00") for each in CLASS.submissions]
+    ledger_of.write(course / "results", Report(submissions=tuple(late)))
+    with Ledger(course / "results", write=True) as ledger:
+        rows.add_to_run(ledger, 1, {"root": str(course)})
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert [len(each.deductions) for each in results.read(course / "results").staff.submissions] == [1, 1, 1]
+    (elsewhere / "specs").mkdir()
+    with pytest.raises(UsageError, match=f"was graded with the course in '{course}'; run this in that folder"):
+        results.read(course / "results")
+    shutil.move(course / "specs", elsewhere / "kept")
+    with pytest.raises(UsageError, match=r"was graded for .*, which '.*' does not have; run this in the folder of"):
+        results.read(course / "results")
+    shutil.copytree(elsewhere / "kept", elsewhere / "specs", dirs_exist_ok=True)
+    assert [len(each.deductions) for each in results.read(course / "results").staff.submissions] == [1, 1, 1]
 
 
 def test_one_student_is_released_by_name(run, course):

@@ -93,7 +93,7 @@ def solo(groups):
 
 
 def own_groups():
-    return {path for above in cgroups.own()[1] for path in above.glob(f"labgrade-{os.getpid()}-[0-9]*")}
+    return {path for above in cgroups.own_groups()[1] for path in above.glob(f"labgrade-{os.getpid()}-[0-9]*")}
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_group_that_still_holds_a_process_is_emptied_and_removed(groups):
 def test_what_a_killed_grader_left_is_swept_and_nothing_else(groups):
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    (above, *_) = cgroups.own()[1]
+    (above, *_) = cgroups.own_groups()[1]
     left, living, other = (above / f"labgrade-{name}" for name in (f"{gone.pid}-7", f"{os.getppid()}-7", "else"))
     try:
         for folder in (left, living, other):
@@ -247,7 +247,7 @@ with Runner(zoo=LIGHT, fresh=False) as one:
 
 def test_a_killed_grader_leaves_no_process_in_its_group_and_the_next_one_removes_it(groups, tmp_path):
     script = KILLED.format(root=str(HERE.parents[1]), here=str(HERE), folder=str(tmp_path / "hw"))
-    (above, *_) = cgroups.own()[1]
+    (above, *_) = cgroups.own_groups()[1]
     with subprocess.Popen([sys.executable, "-c", script]) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not any(
@@ -332,7 +332,7 @@ def test_where_no_group_may_be_made_polling_goes_on_and_says_what_to_do(monkeypa
     def refuse():
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(cgroups, "own", refuse)
+    monkeypatch.setattr(cgroups, "own_groups", refuse)
     with Runner(zoo=LIGHT, fresh=False) as one:
         last = one.protection.lines[-1]
         assert last == (

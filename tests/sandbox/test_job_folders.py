@@ -67,7 +67,7 @@ def names(tmp_path):
 def test_the_next_job_of_the_same_files_has_the_same_folder(tmp_path, handin):
     own = folders(tmp_path)
     for _ in range(3):
-        with own.of(job(handin)) as folder:
+        with own.folder_of(job(handin)) as folder:
             assert folder.name == "job0"
             assert (folder / "handin/hw.py").read_text() == "def f(model): return 1"
     own.forget()
@@ -76,7 +76,7 @@ def test_the_next_job_of_the_same_files_has_the_same_folder(tmp_path, handin):
 
 def test_jobs_at_the_same_time_have_folders_of_their_own(tmp_path, handin):
     own = folders(tmp_path)
-    with own.of(job(handin)) as one, own.of(job(handin)) as other, own.of(job(handin)) as third:
+    with own.folder_of(job(handin)) as one, own.folder_of(job(handin)) as other, own.folder_of(job(handin)) as third:
         assert len({one, other, third}) == 3
     assert len(names(tmp_path)) == 2  # of those that nobody has
 
@@ -84,7 +84,7 @@ def test_jobs_at_the_same_time_have_folders_of_their_own(tmp_path, handin):
 @pytest.mark.parametrize("change", ["same size", "new file", "gone", "renamed"])
 def test_a_hand_in_that_was_changed_is_laid_anew(tmp_path, handin, change):
     own = folders(tmp_path)
-    with own.of(job(handin)):
+    with own.folder_of(job(handin)):
         pass
     file = handin / "hw.py"
     match change:
@@ -96,7 +96,7 @@ def test_a_hand_in_that_was_changed_is_laid_anew(tmp_path, handin, change):
             file.unlink()
         case "renamed":
             file.rename(handin / "hw2.py")
-    with own.of(job(handin)) as folder:
+    with own.folder_of(job(handin)) as folder:
         assert folder.name == "job1"
         assert sorted(os.listdir(folder / "handin")) == sorted(os.listdir(handin))
     assert names(tmp_path) == {"job1"}
@@ -104,7 +104,7 @@ def test_a_hand_in_that_was_changed_is_laid_anew(tmp_path, handin, change):
 
 def test_what_changed_while_it_was_laid_is_not_kept(tmp_path, handin):
     own = folders(tmp_path)
-    with own.of(job(handin)):
+    with own.folder_of(job(handin)):
         (handin / "hw.py").write_text("def f(model): return 22")
     assert not names(tmp_path)
 
@@ -113,14 +113,14 @@ def test_what_changed_while_it_was_laid_is_not_kept(tmp_path, handin):
 def test_what_a_job_may_change_and_what_is_not_whole_is_laid_each_time(tmp_path, handin, kept):
     own = folders(tmp_path, private=kept.get("private", True))
     for number in range(2):
-        with own.of(job(handin, kept.get("left_out", ()))) as folder:
+        with own.folder_of(job(handin, kept.get("left_out", ()))) as folder:
             assert folder.name == f"job{number}"
         assert not names(tmp_path)
 
 
 def test_what_cannot_be_laid_leaves_nothing(tmp_path, handin):
     broken = replace(job(handin), lay=lambda target: working_copy.place({"../x": handin / "hw.py"}, target))
-    with pytest.raises(OSError, match="no place within the folder"), folders(tmp_path).of(broken):
+    with pytest.raises(OSError, match="no place within the folder"), folders(tmp_path).folder_of(broken):
         pytest.fail("it has no folder")
     assert not names(tmp_path)
 

@@ -150,7 +150,7 @@ def test_a_job_that_is_killed_before_a_students_code_can_have_done_it_begins_ane
         if kind == "students":
             done = runner.run(request(folder))
         elif kind == "reader":
-            asks = (encode(Ask(wanted="code", kind="text", forms=(), about="hw2_1.py"))[0].decode(),)
+            asks = (encode(Ask(wanted="code", about="hw2_1.py"))[0].decode(),)
             done = runner.read(ReadRequest(folder=folder, files=("hw2_1.py",), asks=asks, limits=LIMITS))
         else:
             words = {"file": HERE / "trusted/quantities.py", "function": "count_words"}
@@ -184,7 +184,7 @@ KILLED = Exit(code=-9, seconds=0.1, why="")
 
 
 @pytest.mark.parametrize(
-    ("known", "of_ours", "taken", "again"),
+    ("known", "trusted", "taken", "again"),
     [
         ({"exit": KILLED}, False, True, True),  # before it was up: nothing of a student's had begun
         ({"exit": KILLED, "up": True}, False, False, False),
@@ -200,8 +200,8 @@ KILLED = Exit(code=-9, seconds=0.1, why="")
         ({"fault": "no process could be made"}, True, False, False),
     ],
 )
-def test_what_begins_anew_is_what_an_accident_ended(known, of_ours, taken, again):
-    assert Ending(None, **known).is_accident(of_ours=of_ours, taken=taken) is again
+def test_what_begins_anew_is_what_an_accident_ended(known, trusted, taken, again):
+    assert Ending(None, **known).should_retry(trusted=trusted, taken=taken) is again
 
 
 @linux

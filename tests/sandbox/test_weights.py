@@ -115,11 +115,11 @@ def test_what_a_call_writes_into_its_weights_no_other_call_sees(tmp_path):
 
 READS = """
 import os, time, torch
-from labgrade.sandbox.child.subject import _keep_in_a_file
+from labgrade.sandbox.child.subject import _move_to_file
 from labgrade.sandbox.jail.usage import Meter, end_descendants
 
 model = torch.nn.Linear(1 << 24, 1, bias=False)
-_keep_in_a_file(model)
+_move_to_file(model)
 (go, begin), (ours, theirs) = os.pipe(), os.pipe()
 pid = os.fork()
 if not pid:

@@ -362,6 +362,20 @@ class Net(nn.Module):
         saved(tmp_path, network_of("", text))
 
 
+def test_a_layer_under_a_dotted_name_is_told_from_the_one_inside(tmp_path):
+    torch = pytest.importorskip("torch")
+    network = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
+    network._modules["0.0"] = torch.nn.Identity()
+    said = "a layer called '0.0' in _modules: that is a new layer beside the one inside"
+    with pytest.raises(file_functions.call.UnfitValueError, match=said):
+        saved(tmp_path, network)
+
+
+def test_an_error_whose_text_begins_with_an_empty_line_is_told():
+    assert file_functions._said(RuntimeError("\n\nTrace failed\nmore")) == "RuntimeError: Trace failed"
+    assert file_functions._said(RuntimeError()) == "RuntimeError: it says no more"
+
+
 def test_what_can_t_be_converted_is_ours():
     call = SimpleNamespace(function="bigger")
     status, reason, _ = outcomes.in_words("unconverted", {"problem": "RuntimeError: no"}, call, memory=False)

@@ -61,7 +61,7 @@ _ALONE = re.compile(r"\b(?:only|alone|nur|solo|seulement)\b|\u53ea|\b(?:sqrt|log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """A value that is meant, or, unless it is `sure`, may be; `others`: what else stands there that may be."""
+    """A value that is meant, or that may be (`sure` is False); `others`: other values there that may be meant."""
 
     value: Value
     others: tuple[Value, ...] = ()
@@ -69,7 +69,7 @@ class Meant:
 
 
 def meant_by(plain: object, kind: AnswerType) -> Meant | None:
-    """What plain data that is no value of `kind` stands for; None where it is nothing of that kind."""
+    """Return the value that plain data of another type stands for; None if it stands for none of this `kind`."""
     if kind in NUMBER_KINDS:
         return _number(plain, kind)
     if kind == "shape":
@@ -98,7 +98,7 @@ def _of_text(text: str, kind: str) -> Meant | None:
 
 
 def _word(text: str, kind: str) -> Meant | None:
-    """A word for a number: `none`, `keine`, `0 %`, `none of 6624904`."""
+    """Return the number that a word stands for: `none`, `keine`, `0 %`, `none of 6624904`."""
     plain = text.strip()
     part = _OF.search(plain)
     word = plain[: part.start()] if part else plain
@@ -109,7 +109,7 @@ def _word(text: str, kind: str) -> Meant | None:
 
 
 def _result(text: str, kind: str) -> Meant | None:
-    """What stands behind the last sign of equality, or before the first, where beside it is what it was made of."""
+    """Return the result of a formula: behind the last sign of equality, or before the first."""
     sides = [BRACKETS.sub("", each) for each in text.split("=")]
     if len(sides) < _PARTS:
         return None
@@ -123,19 +123,19 @@ def _result(text: str, kind: str) -> Meant | None:
 
 
 def _unfinished(text: str, _: str) -> Meant | None:
-    """What a formula comes to whose result does not stand there."""
+    """Return the value of a formula without a result."""
     worked = worked_out(text)
     return None if worked is None else Meant(value=worked)
 
 
 def _whole(text: str, kind: str) -> Meant | None:
-    """The number that all others add up to."""
+    """Return the number that is the sum of all others."""
     whole = None if _MINUS.search(text) else _sum_of_others(_found(text, kind))
     return None if whole is None else Meant(value=whole, sure=True)
 
 
 def _part_of(text: str, kind: str) -> Meant | None:
-    """`0 of 6624904`: the first; so may be `0/6624904`."""
+    """Return the first number of `0 of 6624904`; of `0/6624904` it may be meant."""
     found = [each for each in find_numbers(text, kind) if each.number is not None]
     if len(found) != _PARTS or text[: found[0].start].strip():
         return None
@@ -147,7 +147,7 @@ def _part_of(text: str, kind: str) -> Meant | None:
 
 
 def _beside_remarks(text: str, kind: str) -> Meant | None:
-    """The only number outside of brackets, where what they hold may be parts of it: `100 nodes (52 Conv, ...)`."""
+    """Return the only number outside of brackets, which may hold its parts: `100 nodes (52 Conv, ...)`."""
     remarks = ["".join(filter(None, match.groups())) for match in BRACKETS.finditer(text)]
     meant = _alone(BRACKETS.sub(lambda match: " " * len(match[0]), text), kind)
     if not remarks or meant is None:
@@ -161,7 +161,7 @@ def _beside_remarks(text: str, kind: str) -> Meant | None:
 
 
 def _alone(text: str, kind: str) -> Number | None:
-    """The only number of a text that takes nothing back of it."""
+    """Return the only number of a text, if nothing there takes it back."""
     found = list(find_numbers(text, kind))
     if len(found) != 1 or found[0].number is None:
         return None
@@ -170,7 +170,7 @@ def _alone(text: str, kind: str) -> Number | None:
 
 
 def _any(text: str, kind: str) -> Meant | None:
-    """The only number, or each of several; the terms of a formula are none that anybody claims."""
+    """Return the only number, or each of several that may be meant; nobody claims the terms of a formula."""
     if (alone := _alone(text, kind)) is not None:
         return Meant(value=alone, sure=True)
     if not (found := list(find_numbers(text, kind))):
@@ -192,7 +192,7 @@ def _found(text: str, kind: str) -> list[Number]:
 
 
 def _sum_of_others(numbers: Sequence[Number]) -> Number | None:
-    """The number that the others, two at least, add up to, as far as they were printed; it may stand there again."""
+    """Return the number that is the sum of the others, two at least, to its printed precision. It may occur twice."""
     whole = max(numbers, key=lambda each: each.value, default=None)
     if whole is None:
         return None
@@ -203,7 +203,7 @@ def _sum_of_others(numbers: Sequence[Number]) -> Number | None:
 
 
 def _one_of(numbers: Sequence[Number], *, sure: bool = False) -> Meant | None:
-    """Each of several numbers; the only one for `sure`."""
+    """Return each of several numbers; the only one is `sure`."""
     if not numbers:
         return None
     others = _distinct(numbers[1:], numbers[0])
@@ -211,7 +211,7 @@ def _one_of(numbers: Sequence[Number], *, sure: bool = False) -> Meant | None:
 
 
 def _distinct(numbers: Sequence[Number], first: Number) -> tuple[Number, ...]:
-    """Those that differ from the first, and from one another."""
+    """Return the numbers that differ from the first and from each other."""
     found = {each.value: each for each in numbers if finest_of([each, first]) is None}
     return tuple(found.values())[:_MOST_OTHERS]
 
@@ -228,7 +228,7 @@ def _of_list(plain: Sequence[object], kind: str) -> Meant | None:
 
 
 def _of_mapping(plain: dict[str, object], kind: str) -> Meant | None:
-    """The total of numbers by name, `{Conv2d: 1497352192, Linear: 1024000}`: what is called so, or their sum."""
+    """Return the total of numbers by name, called so or their sum: `{Conv2d: 1497352192, Linear: 1024000}`."""
     typed = {str(name): _typed(each, kind) for name, each in plain.items()}
     numbers = [each for each in typed.values() if each is not None]
     total = next((each for name, each in typed.items() if each is not None and TOTAL.match(name)), None)
@@ -261,7 +261,7 @@ def _shape(plain: object) -> Meant | None:
 
 
 def _rows(plain: object, kind: AnswerType) -> Meant | None:
-    """A table, or counts, that other words or another order say."""
+    """Return a table, or counts, that were written with other words or in another order."""
     table = kind if isinstance(kind, TableType) else COUNTS
     for form in forms(plain, table):
         try:
@@ -278,7 +278,7 @@ def _rows(plain: object, kind: AnswerType) -> Meant | None:
 
 
 def _worked(plain: object) -> object:
-    """Plain data with what its formulas come to, whose results do not stand there."""
+    """Return plain data with the values of its formulas that have no result."""
     if isinstance(plain, dict):
         return {key: _worked(each) for key, each in plain.items()}
     if isinstance(plain, list | tuple):
@@ -288,10 +288,10 @@ def _worked(plain: object) -> object:
 
 
 def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
-    """What makes one doubt a value that was read of a text, as in `> 5`, `5?` and `5 for the keys`; "" if nothing does.
+    """Return why a value read from a text is in doubt, as in `> 5`, `5?` and `5 for the keys`; an empty text if not.
 
-    An entry is to be a number: any word beside it that is no unit, none of its `name` and says nothing special may say
-    of what it is instead.
+    An entry is to be a number: any word beside it that is no unit, none of its `name`, and not known to be harmless may
+    say that it is another quantity.
     """
     text = as_ascii(text)
     found = [each for each in find_numbers(text, kind) if each.number is not None]
@@ -311,13 +311,13 @@ def _behind(text: str, found: Found) -> str:
 
 
 def _added(text: str, kind: str) -> str:
-    """The sign by which a number of a text is added to another one, or multiplied with it."""
+    """Return the sign by which a number of a text is added to another one, or multiplied with it."""
     between = (text[one.end : other.start] for one, other in pairwise(find_numbers(text, kind)))
     return next((sign for each in between for sign in each if sign in "+*\u00d7\u00b7"), "")
 
 
 def _strange_word(text: str, kind: str, name: str) -> str:
-    """The first word beside the only number of a text that may say something special of it; "" where none does."""
+    """Return the first word beside the only number of a text that may change its meaning; empty if there is none."""
     found = list(find_numbers(text, kind))
     if len(found) != 1:
         return ""

@@ -39,12 +39,12 @@ _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-d
 
 
 def is_json(file: str) -> bool:
-    """Whether a file is read as JSON."""
+    """Return whether a file is read as JSON."""
     return file.lower().endswith(".json")
 
 
 def text_of(submission: Submission, file: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a file of entries, and what staff should know of its encoding.
+    """Return the text of a file of entries, and a remark on its encoding for staff.
 
     Raises:
         ValueError: it can't be read; the message is for the student.
@@ -62,7 +62,7 @@ def text_of(submission: Submission, file: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parsed_json(text: str, *, in_digits: bool) -> tuple[Any, list[Path]]:
-    """The data, and the paths of the keys that are given twice, with different values.
+    """Return the data, and the paths of keys that occur twice with different values.
 
     Raises:
         ValueError: it is no JSON.
@@ -74,7 +74,7 @@ def parsed_json(text: str, *, in_digits: bool) -> tuple[Any, list[Path]]:
 
 
 def without_comments(text: str) -> str:
-    """JSON without remarks as JavaScript has them, and with the brackets that lack at its end."""
+    """Return JSON without JavaScript comments, and with missing brackets at its end."""
     plain = _COMMENT.sub("", text)
     opened = [bracket for bracket in _BRACKET.findall(plain) if bracket]
     waiting: list[str] = []
@@ -89,7 +89,7 @@ def without_comments(text: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered_json(text: str, in_digits: bool) -> tuple[Any, list[Path]] | ValueError:  # noqa: FBT001 - a part of the key
-    """As `parsed_json`, or what is wrong with the text: many entries of one file are read in turn."""
+    """Return what `parsed_json` does, or its error; remembered, because entries of one file are read in turn."""
     broken = _broken_number if in_digits else float
     try:
         # Not `strict`: a tab within a text is a tab.
@@ -104,7 +104,7 @@ def _remembered_json(text: str, in_digits: bool) -> tuple[Any, list[Path]] | Val
 
 
 def parsed_yaml(text: str, file: str) -> Loaded:
-    """The data of YAML, with the places of its values.
+    """Return the data of YAML, with the lines of its values.
 
     Raises:
         SpecError: it is no YAML.
@@ -121,11 +121,11 @@ def _remembered_yaml(text: str, file: str) -> Loaded | SpecError:
         found = yaml.load_untrusted(text, file)
         return (_without_colons(text, file) or found) if isinstance(found.data, str) else found
     except SpecError as error:
-        return (_without_tabs(text, file) if "\t" in text else None) or _mended(text, file, error) or error
+        return (_without_tabs(text, file) if "\t" in text else None) or _with_mended_lines(text, file, error) or error
 
 
 def _without_colons(text: str, file: str) -> Loaded | None:
-    """The data of lines that each say a name and a number, `parameters 1729218560`, `cache_bytes = 2654208000`."""
+    """Return the data of lines with a name and a number, `parameters 1729218560`, `cache_bytes = 2654208000`."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     found = [_NAMED.fullmatch(line) for line in lines]
     if not found or not all(found):
@@ -134,7 +134,7 @@ def _without_colons(text: str, file: str) -> Loaded | None:
 
 
 def _without_tabs(text: str, file: str) -> Loaded | None:
-    """The data, where lines are set in by tabs, and their width makes no difference to what it is."""
+    """Return the data of lines that are indented by tabs, if their width makes no difference."""
     found: list[Loaded] = []
     for width in _TABS:
         with contextlib.suppress(SpecError):
@@ -142,11 +142,11 @@ def _without_tabs(text: str, file: str) -> Loaded | None:
     return found[0] if found and all(each.data == found[0].data for each in found) else None
 
 
-def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
-    """The data, where single lines are no YAML and can mean one thing only; else None.
+def _with_mended_lines(text: str, file: str, error: SpecError) -> Loaded | None:
+    """Return the data if single lines are no YAML and can mean only one thing; else None.
 
-    A value such as `Conv: 52, Clip: 35` is text in quotes, a key needs its colon, and a line that is set in as no other
-    goes with the line above. What parts documents, and what marks code in Markdown, is left out.
+    A value such as `Conv: 52, Clip: 35` gets quotes, a key its colon, and a line with a strange indentation joins the
+    line above. Separators of documents and Markdown's fences are left out.
     """
     lines = [line for line in text.splitlines() if not _AROUND.fullmatch(line)]
     mended: set[int] = set()
@@ -157,7 +157,7 @@ def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
             error = next_error
     while len(mended) < _MOST_MENDED:
         at = error.findings[0].mark.line - 1
-        line = _as_meant(lines, at) if at < len(lines) and at not in mended else None
+        line = _mended_line(lines, at) if at < len(lines) and at not in mended else None
         if line is None:
             return None
         mended.add(at)
@@ -169,8 +169,8 @@ def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
     return None
 
 
-def _as_meant(lines: list[str], at: int) -> str | None:
-    """A line that is no YAML where it stands, as it can only be meant; None where that is not known."""
+def _mended_line(lines: list[str], at: int) -> str | None:
+    """Return a line that is no YAML in the only form that it can mean; None if that is not known."""
     line, above, below = lines[at], lines[at - 1] if at else "", lines[at + 1] if at + 1 < len(lines) else ""
     if _BARE.fullmatch(line):
         return f"{line.rstrip()}:" if _depth(below) > _depth(line) else None
@@ -197,7 +197,7 @@ def _broken_number(written: str) -> float | Number:
 
 
 class _JsonObject(dict[str, object]):
-    """An object of JSON, with the first value of each key; `twice`: the keys that have another one, too."""
+    """An object of JSON with the first value of each key; `twice` has the keys with another value, too."""
 
     def __init__(self, pairs: list[tuple[str, object]]) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class _JsonObject(dict[str, object]):
             self._add(key, value)
 
     def _add(self, key: str, value: object) -> None:
-        """One more value of a key: of two objects with one name each says its part."""
+        """Add one more value of a key. Two objects of one name are merged."""
         first = self.setdefault(key, value)
         if first is value:
             return
@@ -218,7 +218,7 @@ class _JsonObject(dict[str, object]):
 
 
 def _doubles(data: object) -> Iterator[Path]:
-    """The path of each key that is given twice."""
+    """Yield the path of each key that occurs twice."""
     waiting: list[tuple[Path, object]] = [((), data)]
     while waiting:
         path, value = waiting.pop()

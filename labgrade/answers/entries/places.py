@@ -36,11 +36,10 @@ _NOT = frozenset({"non", "not", "no", "un", "without"})
 
 
 def find_entry(data: object, dotted: str) -> Path | None:
-    """The path to a dotted name: as it is written, else where one place alone can mean it.
+    """Return the path to a dotted name: as written, else the only place that can be meant; None if there is none.
 
-    A list of mappings, as of `- total: 5`, is looked through as one mapping, and a mapping around all tasks or around
-    the answers of one is looked into. Keys may themselves hold dots, so that the longest one that fits is taken first.
-    None where nothing stands there.
+    A list of mappings, as of `- total: 5`, is searched as one mapping, and a mapping around all tasks, or around the
+    answers of one, is entered. Keys may hold dots, so that the longest key that fits is taken first.
     """
     head, _, rest = dotted.partition(".")
     ways = [(dotted, _same), (dotted, _meaning), (dotted, _wording)]
@@ -55,9 +54,9 @@ def find_entry(data: object, dotted: str) -> Path | None:
 
 
 def find_alone(data: object, dotted: str) -> Path | None:
-    """The path to what stands under the first part of a name where nothing has the rest of it: `2-1-1: 6624904`.
+    """Return the path to the value of the first part of a name if nothing has the rest of it: `2-1-1: 6624904`.
 
-    It may stand within mappings around the tasks, in one place alone.
+    It may be within mappings around the tasks, in one place alone.
     """
     head, _, rest = dotted.partition(".")
     if not rest:
@@ -83,7 +82,7 @@ def find_alone(data: object, dotted: str) -> Path | None:
 
 
 def find_stray(data: object, dotted: str) -> Path | None:
-    """The path to what is likely meant by a name that is not there: its end at the top, a name with a wrong letter."""
+    """Return the path to what a missing name likely means: its end at the top, a misspelt or a similar entry."""
     _, _, rest = dotted.partition(".")
     around = [key for key in data if _plain(str(key)) in _AROUND] if isinstance(data, dict) else []
     within = [((), data), *(((key,), _at(data, (key,))) for key in around)]
@@ -95,7 +94,7 @@ def find_stray(data: object, dotted: str) -> Path | None:
 
 
 def _find_about(data: Any, dotted: str) -> Path | None:
-    """The path to the only entry of the task that speaks of the same as a name: `weights` as `weight_bytes` does."""
+    """Return the path to the task's only entry about the same quantity as a name: `weights` for `weight_bytes`."""
     head, _, rest = dotted.partition(".")
     own = _find(data, head, _same) or _find(data, head, _meaning)
     within = _at(data, own) if own else None
@@ -107,7 +106,7 @@ def _find_about(data: Any, dotted: str) -> Path | None:
 
 
 def _speak_alike(asked: frozenset[str], key: str) -> bool:
-    """Whether a key may be that of what is `asked`: a `total` alone is one of anything."""
+    """Return whether a key may name what is `asked`: `total` alone may be the total of anything."""
     said = concepts(key)
     if said == {"total"} != asked and not key.isalpha():
         return False
@@ -119,13 +118,13 @@ def _speak_alike(asked: frozenset[str], key: str) -> bool:
 
 
 def unit_of(path: Path, dotted: str) -> str:
-    """The unit in which a key says that its number is, where the name has none: the `GB` of `cache_GB`."""
+    """Return the unit that a key states and the name does not: the `GB` of `cache_GB`."""
     words = {word for word in _SEPARATORS.split(str(path[-1])) if _base(word)} if path else set()
     return words.pop() if len(words) == 1 and not words & set(_SEPARATORS.split(dotted)) else ""
 
 
 def _base(word: str) -> str:
-    """What a word measures that is a unit with a prefix: `bytes` of GB, `flops` of TFLOPs; "" of any other."""
+    """Return the base of a unit with a prefix: `bytes` of GB, `flops` of TFLOPs; an empty text for other words."""
     unit = label_unit(word) if word[:1].isupper() else None
     return (unit.noun or unit.measures).lower() if unit is not None and unit.prefixed and len(word) > 1 else ""
 
@@ -144,7 +143,7 @@ def _find(data: Any, dotted: str, meaning: Callable[[str], Callable[[str], bool]
 
 
 def _deeper(data: Any, head: str, rest: str) -> Path | None:
-    """The only place of an entry within mappings around all tasks, or around the answers of its own."""
+    """Return the only place of an entry within mappings around all tasks, or around the answers of its task."""
     waiting: list[tuple[Path, Any]] = [((), data)]
     found: list[Path] = []
     for _ in range(_DEEPEST):
@@ -165,7 +164,7 @@ def _deeper(data: Any, head: str, rest: str) -> Path | None:
 
 
 def _places(data: Any, means: Callable[[str], bool]) -> Iterator[Path]:
-    """The paths to keys of a mapping, or of the mappings in a list, that are called so; to one that calls itself so."""
+    """Yield the paths to keys of this name in a mapping or a list of mappings, and to a mapping that has the name."""
     if isinstance(data, list):
         for place, each in enumerate(data[:_MOST_KEYS]):
             if isinstance(each, dict):
@@ -187,7 +186,7 @@ def _same(wanted: str) -> Callable[[str], bool]:
 
 
 def _meaning(wanted: str) -> Callable[[str], bool]:
-    """Whether a key means `wanted`: in other case or with other separators; a task's number among words."""
+    """Return a test whether a key means `wanted`, in any case and spelling; a task's number may be among words."""
     number = _NUMBERED.fullmatch(wanted)
     if number is None:
         plain = _plain(wanted)
@@ -199,7 +198,7 @@ def _meaning(wanted: str) -> Callable[[str], bool]:
 
 
 def _wording(wanted: str) -> Callable[[str], bool]:
-    """As `_meaning`, where a key may say more or less than the name, `total_params`, but deny nothing."""
+    """Return a test whether a key means `wanted`, perhaps in more or fewer words (`total_params`), none a negation."""
     if "." in wanted or _NUMBERED.fullmatch(wanted) is not None:
         return _meaning(wanted)
     words = {_in_full(word) for word in _plain(wanted).split("-")}
@@ -216,7 +215,7 @@ def _in_full(word: str) -> str:
 
 
 def _misspelt(wanted: str) -> Callable[[str], bool]:
-    """As `_meaning`, with words of which a letter is left out, or wrong; digits are right."""
+    """Return a test whether a key means `wanted`, but for a letter missing or wrong in words; digits must be right."""
     words = _plain(wanted).split("-")
 
     def means(key: str) -> bool:

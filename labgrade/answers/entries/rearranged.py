@@ -34,14 +34,14 @@ _SPACED = re.compile(rf"(?:{_SPACED_PAIR.pattern}\s*){{2,2000}}")
 
 
 def joined(plain: Sequence[object]) -> dict[str, object] | None:
-    """A list of mappings that each say one thing, `[{total: 5}, {types: 2}]`, as one mapping; else None."""
+    """Return a list of mappings with one entry each, `[{total: 5}, {types: 2}]`, as one mapping; else None."""
     pairs = [pair for each in plain if isinstance(each, dict) and len(each) == 1 for pair in each.items()]
     whole = {str(key): value for key, value in pairs}
     return whole if pairs and len(whole) == len(plain) else None
 
 
 def forms(plain: object, table: TableType) -> Iterator[object]:
-    """What plain data may be as a table, for `as_value` to take or to refuse."""
+    """Yield the tables that plain data may be, for `as_value` to accept or refuse."""
     if isinstance(plain, str):
         yield from _of_text(plain, table)
     elif isinstance(plain, list | tuple):
@@ -56,7 +56,7 @@ def forms(plain: object, table: TableType) -> Iterator[object]:
 
 
 def _of_list(plain: Sequence[Any], table: TableType) -> Iterator[object]:
-    """One mapping of many, lines of a text, names beside numbers, rows with another word for a name."""
+    """Yield a list as one mapping, as lines of a text, as names beside numbers, or with another word for the name."""
     if (whole := joined(plain)) is not None:
         yield whole
     if plain and all(isinstance(each, str) for each in plain):
@@ -69,7 +69,7 @@ def _of_list(plain: Sequence[Any], table: TableType) -> Iterator[object]:
 
 
 def _of_text(text: str, table: TableType) -> Iterator[object]:
-    """The rows of a text: a name and a number each, else as a printed table has them."""
+    """Yield the rows of a text: a name and a number each, else a printed table."""
     text = text[:_MOST_TEXT]
     if len(table.columns) == 1 and "shape" not in table.columns.values() and (pairs := _pairs(text)) is not None:
         yield pairs
@@ -79,7 +79,7 @@ def _of_text(text: str, table: TableType) -> Iterator[object]:
 
 
 def _pairs(text: str) -> dict[str, object] | None:
-    """`Conv: 4, MaxPool: 2`, `52 Conv / 35 Clip`: each piece says a name and a number, or it is None of all."""
+    """Return the names and numbers of `Conv: 4, MaxPool: 2`, `52 Conv / 35 Clip`; None unless each piece has both."""
     plain = as_ascii(text).replace("'", "").replace('"', "")
     pieces = [each.strip(" \t.{}") for each in _PARTED.split(plain, _MOST_PIECES)]
     pieces = [piece for piece in pieces if piece and not TOTAL.match(piece)]
@@ -96,7 +96,7 @@ def _pairs(text: str) -> dict[str, object] | None:
 
 
 def _named_by(rows: Sequence[Any], table: TableType) -> list[object] | None:
-    """Rows whose only key with a text of its own in each of them is the name, whatever it is called."""
+    """Return rows named by the only key that has a different text in each of them."""
     if not rows or not all(isinstance(each, dict) for each in rows):
         return None
     shared = set.intersection(*(set(each) for each in rows))
@@ -111,7 +111,7 @@ def _named_by(rows: Sequence[Any], table: TableType) -> list[object] | None:
 
 
 def _of_columns(plain: Mapping[Any, Any], table: TableType) -> Iterator[object]:
-    """A column a key, as pandas says a frame: lists of one length, or mappings from the same names."""
+    """Yield the rows of columns, as pandas writes a frame: lists of one length, or mappings with the same names."""
     columns = list(plain.values())
     if len(columns) > 1 and all(isinstance(each, list) and len(each) == len(columns[0]) for each in columns):
         rows = [dict(zip(plain, cells, strict=True)) for cells in zip(*columns, strict=True)]
@@ -133,7 +133,7 @@ _OTHER = re.compile(
 
 
 def shapes_meant(plain: object) -> tuple[list[Shape], bool] | None:
-    """The shapes that may be meant, the likeliest first, and whether that one is beyond doubt; None where none is."""
+    """Return the shapes that may be meant, likeliest first, and whether that one is certain; None if there are none."""
     if isinstance(plain, int) and not isinstance(plain, bool):
         return [(plain,)], True
     if isinstance(plain, str):
@@ -148,12 +148,12 @@ def shapes_meant(plain: object) -> tuple[list[Shape], bool] | None:
 
 
 def is_in_braces(plain: object) -> bool:
-    """Whether it is `{3, 1000}`: to YAML names without values, of which two that are the same are one."""
+    """Return whether a value is `{3, 1000}`: to YAML that is names without values, where equal ones become one."""
     return isinstance(plain, dict) and all(each is None for each in plain.values()) and _sizes([*plain]) is not None
 
 
 def _shape_of_list(plain: Sequence[object]) -> tuple[list[Shape], bool] | None:
-    """Sizes that are texts, or stand in one; several shapes, of which any may be meant."""
+    """Return the shapes of a list of texts: sizes, or several shapes, any of which may be meant."""
     if (sizes := _sizes(plain)) is not None:
         return [sizes], True
     if len(plain) == 1:
@@ -164,7 +164,7 @@ def _shape_of_list(plain: Sequence[object]) -> tuple[list[Shape], bool] | None:
 
 
 def _sizes(plain: Sequence[object]) -> Shape | None:
-    """Whole numbers, each by itself or as a text."""
+    """Return whole numbers, each by itself or as a text."""
     found = [_size(each) for each in plain[: _MOST_DIMENSIONS + 1]]
     sizes = [each for each in found if each is not None]
     return tuple(sizes) if 0 < len(sizes) == len(plain) <= _MOST_DIMENSIONS else None
@@ -178,7 +178,7 @@ def _size(plain: object) -> int | None:
 
 
 def _shape_of_text(text: str) -> tuple[list[Shape], bool] | None:
-    """The shapes of a text, that behind its last arrow first; else its numbers, one a dimension."""
+    """Return the shapes of a text, the last behind an arrow first; else its numbers, one for each dimension."""
     if (whole := read_shape(text)) is not None:
         return [whole], True
     found = list(find_shapes(text))

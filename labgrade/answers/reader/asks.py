@@ -78,15 +78,15 @@ class Ask:
     """
 
     wanted: Wanted
-    kind: AnswerType
-    forms: tuple[Form, ...]
+    kind: AnswerType = "text"
+    forms: tuple[Form, ...] = ()
     about: str = ""
     line: int = 0
     others: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
-        """What is read for it: where this can't be read for one ask, it can't for others."""
+        """Return the part that is read: if that can't be read for one ask, it can't for others."""
         if self.wanted == "returned":
             return "the text that was returned"
         if self.wanted not in {"value", "stray", "seen", "present"}:
@@ -105,86 +105,51 @@ class Ask:
 
 
 def ask_value(kind: AnswerType, form: Form, about: str = "") -> Ask:
-    """For the answer in a form; what names no model takes none, so that it is read once for all."""
+    """Return the ask for the answer in a form. A form without a model names none, so that it is read once for all."""
     return Ask(wanted="value", kind=kind, forms=(form,), about=about if isinstance(form, TextForm) else "")
 
 
-def ask_stray(kind: AnswerType, form: EntryForm) -> Ask:
-    """For what is likely to be an entry, under another name."""
-    return Ask(wanted="stray", kind=kind, forms=(form,))
-
-
-def ask_present(form: CallForm) -> Ask:
-    """For whether the file has the function."""
-    return Ask(wanted="present", kind="text", forms=(form,))
-
-
 def ask_notes(kind: AnswerType, forms: list[Form]) -> Ask:
-    """For what lies where these forms look."""
+    """Return the ask for what these forms find instead of values."""
     return Ask(wanted="notes", kind=kind, forms=tuple(map(without_files, forms)))
 
 
 def without_files(form: Form) -> Form:
-    """The form without the grader's files that a program finds beside itself, which is nothing that is read for."""
+    """Return the form without the grader's files that a program finds beside it, which nobody reads for."""
     return replace(form, provide={}) if isinstance(form, RunForm | BuildForm) else form
 
 
-def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
-    """For what a text says that is no value behind the form's words."""
-    return Ask(wanted="seen", kind=kind, forms=(form,))
-
-
 def ask_passages(kind: AnswerType, forms: Iterable[Form]) -> Ask:
-    """For the parts of the hand-in in which these forms look, as people see them; for a `file` without addresses."""
+    """Return the ask for the passages in which these forms look, as people see them; for a `file` without addresses."""
     return Ask(wanted="passages", kind=kind, forms=tuple(map(without_files, forms)))
 
 
-def ask_markdown(said: str, line: int = 0) -> Ask:
-    """For a text as HTML, in which the block around `line` is marked."""
-    return Ask(wanted="markdown", kind="text", forms=(), about=said, line=line)
-
-
-def ask_picture(path: str) -> Ask:
-    """For a file of the hand-in as pixels."""
-    return Ask(wanted="picture", kind="text", forms=(), about=path)
-
-
-def ask_image(path: str) -> Ask:
-    """For why a picture shows nothing, if it does."""
-    return Ask(wanted="image", kind="text", forms=(), about=path)
-
-
-def ask_code() -> Ask:
-    """For the code of the hand-in as tokens."""
-    return Ask(wanted="code", kind="text", forms=())
-
-
 def ask_lines(form: TextForm, about: str = "") -> Ask:
-    """For the lines in which a form looks, whatever its words are."""
-    return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
+    """Return the ask for all lines in which a form looks."""
+    return Ask(wanted="lines", forms=(replace(form, after=None, find=None),), about=about)
 
 
 def ask_mentions(form: TextForm, about: str = "", others: tuple[str, ...] = ()) -> Ask:
-    """For the lines of the report that have the number of a form's task, under whatever heading but other tasks'."""
+    """Return the ask for the report's lines with the number of a form's task, under any heading but other tasks'."""
     bare = replace(form, after=None, find=None)
-    return Ask(wanted="mentions", kind="text", forms=(bare,), about=about, others=others)
+    return Ask(wanted="mentions", forms=(bare,), about=about, others=others)
 
 
 def ask_around(path: tuple[str, ...], about: str = "") -> Ask:
-    """For the lines of the report that are of no other task than that of a path."""
-    return Ask(wanted="around", kind="text", forms=(TextForm(report=path),), about=about)
+    """Return the ask for the report's lines that belong to no other task than a path's."""
+    return Ask(wanted="around", forms=(TextForm(report=path),), about=about)
 
 
 def ask_tables(kind: AnswerType, form: TextForm, *, around: bool = False) -> Ask:
-    """For all that may be the table where a form looks, or `around` the sections of tasks."""
+    """Return the ask for all that may be the table where a form looks, or `around` the sections of tasks."""
     bare = replace(form, after=None, find=None)
     return Ask(wanted="tables", kind=kind, forms=(bare,), about="around" if around else "")
 
 
 def is_of_nothing(ask: Ask, submission: Submission) -> bool:
-    """Whether no file that is handed in has a name that is looked for, so that the reply is None.
+    """Return whether no file has a name that is looked for, so that the reply is None.
 
-    Of many files it takes as long to tell as to read them.
+    With many files, this takes as long as reading them.
     """
     if ask.wanted not in ("value", "stray", "seen") or len(submission.files) > _MANY_FILES:
         return False
@@ -201,7 +166,7 @@ def is_of_nothing(ask: Ask, submission: Submission) -> bool:
 
 
 def perform(ask: Ask, submission: Submission) -> Reply:
-    """The reply to one ask."""
+    """Return the reply to one ask."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
         case "value", EntryForm() as form:
             return entry.obtain(ask.kind, form, submission)
@@ -221,7 +186,7 @@ def perform(ask: Ask, submission: Submission) -> Reply:
 
 
 def _of_sections(ask: Ask, form: TextForm, submission: Submission) -> Reply:
-    """Lines and tables in which an answer may stand."""
+    """Return the lines or tables in which an answer may be."""
     match ask.wanted:
         case "mentions":
             return reports.mentions(form, submission, ask.about, ask.others)
@@ -233,7 +198,7 @@ def _of_sections(ask: Ask, form: TextForm, submission: Submission) -> Reply:
 
 
 def _beside(ask: Ask, submission: Submission) -> Reply:
-    """What is read beside the answers themselves."""
+    """Return the reply to an ask for something beside the answers."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
         case "notes", _:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
@@ -259,7 +224,7 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
 
 
 def _of_code(ask: Ask, submission: Submission) -> Reply:
-    """The reply to an ask about a student's code, or about what came of it."""
+    """Return the reply to an ask about a student's code, or about how it ran."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
         case "printed", EntryForm() as form:
             return printed_names.obtain(ask.kind, form, submission)

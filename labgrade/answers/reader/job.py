@@ -23,7 +23,7 @@ _REASON_CHARS = 500
 
 
 def read(job: Mapping[str, Any], folder: Path) -> Iterator[bytes | memoryview]:
-    """A frame for each ask, as soon as it is done: what ends this process costs only the ask at which it ends."""
+    """Yield a frame for each ask as soon as it is done: a crash costs only the ask at which it happens."""
     gc.disable()  # this process ends with the hand-in, and looking for garbage touches every page that is shared
     submission = Submission(name="", folder=folder, files=tuple(job["files"]))
     for each in job["asks"]:

@@ -55,7 +55,7 @@ _Key: TypeAlias = "tuple[str, tuple[str, ...]]"
 
 
 class _Known:
-    """What is known of one hand-in, and what else will be asked of it; one thread reads it at a time."""
+    """What is known of one hand-in, and what else will be asked; one thread reads it at a time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -63,7 +63,7 @@ class _Known:
         self.expected: dict[str, dict[str, Ask]] = {}
 
     def along_with(self, name: str) -> dict[str, Ask]:
-        """What else is to be read when this is, that is not known yet."""
+        """Return the asks, not yet known, to be read together with this one."""
         found = self.expected.pop("", {})
         for together in [each for each, asks in self.expected.items() if name in asks]:
             found |= self.expected.pop(together)
@@ -79,14 +79,14 @@ class Reader:
         self._known: OrderedDict[_Key, _Known] = OrderedDict()
 
     def forget(self) -> None:
-        """Let go of what was read."""
+        """Free all that was read."""
         with self._lock:
             self._known.clear()
 
     def expect(self, submission: Submission, asks: Mapping[str, Ask], together: str = "") -> None:
-        """Have these, `by_name`, read along with the first that is asked of this hand-in.
+        """Have these asks, `by_name`, read along with the first ask about this hand-in.
 
-        `together`: with the first that is asked of all that were expected by this word.
+        `together`: with the first ask among all that were expected under this word.
         """
         if self._runner is not None and asks:
             known = self._of(submission)
@@ -94,7 +94,7 @@ class Reader:
                 known.expected.setdefault(together, {}).update(asks)
 
     def ask(self, submission: Submission, ask: Ask) -> Any:
-        """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.
+        """Return the reply. What can't be read within the limits is wrong or empty, with the reason; never a fault.
 
         Raises:
             FaultError: labgrade's own code failed, or the sandbox did.
@@ -116,7 +116,7 @@ class Reader:
         return reply
 
     def once(self, submission: Submission, ask: Ask) -> Any:
-        """The reply, of what nobody asks again. As `ask`."""
+        """Return the reply as `ask`, but don't remember it: nobody asks again."""
         if self._runner is None:
             return perform(ask, submission)
         (reply,) = _Reading(self._runner, submission, {_said(ask): ask}).replies()
@@ -125,8 +125,8 @@ class Reader:
         return reply
 
     def explain(self, found: Found, submission: Submission, said: str) -> tuple[str, ...]:
-        """What a log, a crash or C++ sources come to (`cpp.explain`); nothing where it can't be read. As `ask`."""
-        reply = self.once(submission, Ask(wanted=found, kind="text", forms=(), about=said))
+        """Return the explanation of a log, a crash or C++ sources (`cpp.explain`); empty if they can't be read."""
+        reply = self.once(submission, Ask(wanted=found, about=said))
         if reply and [*map(type, reply)] != [str] * len(NOTHING[found]):
             raise FaultError(_FORGED)
         return tuple(reply)
@@ -142,24 +142,24 @@ class Reader:
 
 
 def by_name(asks: Iterable[Ask]) -> dict[str, Ask]:
-    """Asks by what `Reader` knows them by."""
+    """Return the asks by the keys under which `Reader` knows them."""
     return {_said(ask): ask for ask in asks}
 
 
 def _said(ask: Ask) -> str:
-    """The ask as it is sent, which no other is said by."""
+    """Return the text by which an ask is sent; no other ask has the same."""
     return encode(ask)[0].decode()
 
 
 class _Reading:
-    """Everything that is wanted of one hand-in. What an accident may have ended is tried once more."""
+    """All that is wanted of one hand-in. An ask that an accident may have ended is tried once more."""
 
     def __init__(self, runner: Runner, submission: Submission, asks: Mapping[str, Ask]) -> None:
         self._runner, self._submission, self._said, self._asks = runner, submission, [*asks], [*asks.values()]
         self._replies: dict[int, object] = {}
 
     def replies(self) -> list[object]:
-        """One for each ask; a FaultError for those at which labgrade failed."""
+        """Return a reply for each ask; a FaultError for those at which labgrade failed."""
         tried, given_up = -1, 0
         while waiting := [place for place in range(len(self._asks)) if place not in self._replies]:
             done = self._read(waiting)
@@ -204,14 +204,14 @@ class _Reading:
         return FaultError(_FORGED)
 
     def _give_up(self, ended_at: int, why: str, *, everywhere: bool) -> None:
-        """On all that is read at the same place, or on the hand-in."""
+        """Give up all asks for the same place, or the hand-in."""
         place = self._asks[ended_at].place
         for number, ask in enumerate(self._asks):
             if everywhere or ask.place == place:
                 self._replies.setdefault(number, self._unread(ask, why))
 
     def _unread(self, ask: Ask, why: str) -> object:
-        """The reply where a place can't be read; what another program wrote a person looks at."""
+        """Return the reply where a place can't be read; what another program wrote a person looks at."""
         reply = _unread(ask, why)
         if not isinstance(reply, NoAnswer) or not ask.forms:
             return reply
@@ -219,7 +219,7 @@ class _Reading:
 
 
 def _read_for(form: Form, submission: Submission) -> Sequence[str]:
-    """The documents in which a form looks."""
+    """Return the documents in which a form looks."""
     if isinstance(form, FileForm):
         return (form.pattern,)
     if isinstance(form, TextForm):
@@ -228,7 +228,7 @@ def _read_for(form: Form, submission: Submission) -> Sequence[str]:
 
 
 def _unread(ask: Ask, why: str) -> object:
-    """The reply where a place can't be read."""
+    """Return the reply where a place can't be read; a person looks at what another program wrote."""
     if ask.wanted in {"lines", "mentions", "around"}:
         return (Line(place=ask.place, number=0, unread=why),)
     if ask.wanted == "notes":

@@ -56,11 +56,11 @@ MOST_BYTES = 32 << 20  # of a reply without its arrays
 
 
 class GarbledReplyError(Exception):
-    """It is no reply: the process that sent it was no longer what was started."""
+    """It is no reply: the process that sent it no longer ran what was started."""
 
 
 def encode(value: object) -> tuple[bytes, list[Array]]:
-    """The bytes of a value, and the arrays in it."""
+    """Return the bytes of a value, and the arrays in it."""
     arrays: list[Array] = []
     return json.dumps(_plain(value, arrays), separators=(",", ":")).encode(), arrays
 
@@ -92,7 +92,7 @@ def _all_plain(values: Iterable[Any], arrays: list[Array]) -> list[object]:
 
 
 def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None, files: Collection[str] = ()) -> Any:
-    """The value. `folder` and `files` are the hand-in's, of which an artifact is one.
+    """Return a value from its bytes. `folder` and `files` are the hand-in's, one of which an artifact is.
 
     Raises:
         GarbledReplyError: it is no such value.
@@ -106,6 +106,8 @@ def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None
 
 
 class _Decoder:
+    """Rebuilds a value from plain data."""
+
     def __init__(self, arrays: Sequence[Array], folder: Path | None, files: Collection[str]) -> None:
         self._arrays, self._folder, self._files = arrays, folder, files
 
@@ -145,7 +147,7 @@ def _leaf(plain: object) -> object:
 
 
 def array(dtype: str, shape: Sequence[int], data: Array) -> Array:
-    """An array of numbers out of its parts. `data`: its bytes.
+    """Return an array of numbers from its parts. `data`: its bytes.
 
     Raises:
         GarbledReplyError: they don't fit one another.

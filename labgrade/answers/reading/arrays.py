@@ -45,26 +45,26 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _NpyError(Exception):
-    """Bytes are no array that is read; the message says why."""
+    """The bytes are no array that is read; the message says why."""
 
 
 def read_npy(submission: Submission, relative: str) -> Array | Unreadable:
-    """The array in a .npy file of at most `LARGEST` bytes; objects, which would be unpickled, are refused."""
+    """Return the array in a .npy file of at most `LARGEST` bytes; objects, which would be unpickled, are refused."""
     return _read(submission, relative, _array)
 
 
 def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
-    """The arrays in a .npz file by name: at most 2,000 of them, and 512 MB once unpacked."""
+    """Return the arrays in a .npz file by name: at most 2,000 of them, and 512 MB once unpacked."""
     return _read(submission, relative, _members)
 
 
 def read_raw(submission: Submission, relative: str, dtype: str, shape: tuple[int, ...]) -> Array | Unreadable:
-    """The array that is a file's bytes, of a number type and shape that the spec says."""
+    """Return a file's bytes as an array of a type and shape that the spec states."""
     return _read(submission, relative, lambda data: _numbers(data, dtype, shape))
 
 
 def read_safetensors(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
-    """The arrays in a .safetensors file by name: a header in JSON, then their bytes."""
+    """Return the arrays in a .safetensors file by name: a header in JSON, then their bytes."""
     return _read(submission, relative, _of_safetensors)
 
 
@@ -103,7 +103,7 @@ def _of_safetensors(data: bytes) -> dict[str, Array]:
 
 
 def _numbers(data: bytes | memoryview, dtype: str, shape: tuple[int, ...]) -> Array:
-    """An array of little-endian bytes; bfloat16 is widened, which loses nothing."""
+    """Return an array from little-endian bytes; bfloat16 is widened without loss."""
     import numpy as np
 
     half = dtype == "bfloat16"
@@ -151,7 +151,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
 
 
 def _array(data: bytes) -> Array:
-    """The array in the bytes of a .npy file, once its header promises no more than there is."""
+    """Return the array in the bytes of a .npy file, if its header promises no more than there is."""
     import numpy as np
 
     file = io.BytesIO(data[:_HEADER_BYTES])
@@ -171,12 +171,12 @@ def _array(data: bytes) -> Array:
 
 
 def _said(error: Exception) -> str:
-    """The first line of an error, without addresses, which are others each time."""
+    """Return the first line of an error, without addresses, which differ each time."""
     return _ADDRESS.sub("", str(error).partition("\n")[0])[:120] or "bad header"
 
 
 def _header(file: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """The shape that the header promises, whether columns come first, and the type; then the first value is next."""
+    """Return the header's shape, whether columns come first, and the type; the first value is next in the stream."""
     import numpy as np
 
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

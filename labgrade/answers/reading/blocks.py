@@ -41,7 +41,7 @@ _LEAST, _LEAST_NAMED = 0.34, 0.15  # shares of the lines of a fence that are pla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What a line is. `code`: source code; `quoted`: another's words; `fenced`: in a fence; `example`: what says so."""
+    """The kind of a line. `code`: of a program; `quoted`: not the writer's; `fenced`: in a fence; `example`: why."""
 
     code: bool = False
     quoted: bool = False
@@ -54,7 +54,7 @@ _TEXT = Kind()
 
 @lru_cache(maxsize=4)
 def kinds(text: str, *, notebook: bool = False) -> tuple[Kind, ...]:
-    """What each line is; `notebook`: fences that name a language are cells of code. Time is linear in the length."""
+    """Return the kind of each line, in linear time. `notebook`: fences that name a language are cells of code."""
     lines = text.split("\n")
     found: list[Kind] = []
     printed = False  # whether a quotation would be what source code printed
@@ -78,7 +78,7 @@ def kinds(text: str, *, notebook: bool = False) -> tuple[Kind, ...]:
 
 
 def _closing(lines: list[str], first: int, marks: str) -> int:
-    """The line that closes the fence that opens at `first`; the end of the text where none does."""
+    """Return the line that closes the fence opened at `first`; the end of the text if none does."""
     for at in range(first + 1, len(lines)):
         plain = lines[at].strip(" \t>")
         if plain.startswith(marks) and not plain.strip(marks[0]):
@@ -102,14 +102,14 @@ def _of_fence(lines: list[str], *, named: bool, sure: bool, example: str) -> Ite
 
 
 def _of_diff(lines: list[str], example: str) -> Iterator[Kind]:
-    """The lines of a difference: those that were taken out say nothing."""
+    """Yield the lines of a diff; removed lines say nothing."""
     kept = _of_fence([line[1:] for line in lines], named=False, sure=False, example=example)
     for line, kind in zip(lines, kept, strict=True):
         yield replace(kind, code=kind.code or line.startswith("-"))
 
 
 def _unfenced(lines: list[str], at: int) -> Iterator[Kind]:
-    """A line outside of fences; a comment is code where a statement stands beside it."""
+    """Yield the kinds of lines outside of fences; a comment is code if a statement is next to it."""
     line = lines[at]
     code = is_code(line) and not _is_sentence(line)
     if not code and _COMMENT.match(line):
@@ -121,13 +121,13 @@ def _unfenced(lines: list[str], at: int) -> Iterator[Kind]:
 
 
 def _is_sentence(line: str) -> bool:
-    """Whether a line is prose that names code: `I added up numel() of model.parameters() and got ...`."""
+    """Return whether a line is prose that names code: `I added up numel() of model.parameters() and got ...`."""
     plain = _NAMES_CODE.sub(" x ", line[:_LONGEST])
     return bool(_WORDS.search(plain)) and not is_code(plain)
 
 
 def _in_box(lines: list[str], at: int) -> bool:
-    """Whether a quotation is a box with a title, which holds the writer's own words: `> [!note]`."""
+    """Return whether a quotation is a box with a title, whose words are the writer's own: `> [!note]`."""
     while at and _QUOTE.match(lines[at - 1]):
         at -= 1
         if _BOX.match(lines[at]):
@@ -136,7 +136,7 @@ def _in_box(lines: list[str], at: int) -> bool:
 
 
 def _announced(lines: list[str], at: int) -> str:
-    """What says that the paragraph or fence that a line is in shows an example; "" where nothing does."""
+    """Return the words that announce the paragraph or fence of a line as an example; empty if there are none."""
     own = at
     while (
         own > max(0, at - 30) and lines[own - 1].strip() and not lines[own - 1].rstrip(" *_").endswith((":", "\uff1a"))

@@ -78,10 +78,10 @@ _TITLES = re.compile(r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A value behind the words at `position`, or the reason why it is none.
+    """A value behind the words at `position`, or the reason why there is none.
 
-    `near`: nothing but signs lead to it. `doubt`: why it may not be meant. `unsummed`: there is no value, but a table
-    whose column the words head, and no row of totals.
+    `near`: only signs lead to it. `doubt`: why it may not be meant. `unsummed`: there is no value, but a table without
+    a row of totals whose column the words head.
     """
 
     position: int
@@ -94,7 +94,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What is asked for: the kind of value, the unit that the words state, what they count, of which model."""
+    """What is asked for: the kind of value, the unit in the words, what they count, of which model."""
 
     kind: str
     unit: str = ""
@@ -104,12 +104,12 @@ class _Wanted:
 
 @lru_cache(maxsize=4)
 def _whole(text: str) -> tuple[str, list[int]]:
-    """A text as ASCII, and where its lines end: made once, not for each of its sections."""
+    """Return a text as ASCII, and where its lines end; remembered for all of its sections."""
     return as_ascii(text), [each.start() for each in re.finditer("\n", text)]
 
 
 def candidates(text: str, start: int, end: int, words: str, kind: str, *, about: str = "") -> list[Candidate]:
-    """Every value of the kind that the text says with the words; a caller prefers those that are `near`.
+    """Return every value of the kind that the text gives behind the words; a caller prefers those that are `near`.
 
     `about`: the model in question. At most `MOST_PLACES` places are looked at; time is linear in the length of the
     text.
@@ -133,7 +133,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
             continue
         asked = _Wanted(kind=kind, unit=match["prefix"] or unit_of_header(words), noun=noun, about=about)
         counted_here = _COUNTS.search(before) and "|" not in rest and not _NUMBERED.fullmatch(before)
-        behind = [] if counted_here else _behind(text, match, before, rest, end, asked)
+        behind = [] if counted_here else _text_behind(text, match, before, rest, end, asked)
         behind = _as_unit(match, before, rest, words, asked, behind)
         if of_lines[line].example:
             behind = [replace(each, doubt=each.doubt or of_lines[line].example) for each in behind]
@@ -144,9 +144,9 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
 def _as_unit(
     match: re.Match[str], before: str, rest: str, words: str, asked: _Wanted, behind: list[Candidate]
 ) -> list[Candidate]:
-    """What stands behind the words, and the number that they are the unit of: `5,000 total MACs`.
+    """Return what is behind the words, and the number in front that has them as its unit: `5,000 total MACs`.
 
-    A single word is the unit of any number, so the line must say that it is the total: `5,000 MACs in total`.
+    A single word is the unit of any number, so the line must call it the total: `5,000 MACs in total`.
     """
     numbers = list(find_numbers(as_ascii(before + match[0]), asked.kind)) if asked.kind in ("count", "bytes") else []
     last = numbers[-1] if numbers else None
@@ -166,8 +166,8 @@ def _as_unit(
     ]
 
 
-def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: _Wanted) -> list[Candidate]:
-    """What stands behind the words: on their line, in the column below them, or on the next line."""
+def _text_behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: _Wanted) -> list[Candidate]:
+    """Return what is behind the words: on their line, in the column below them, or on the next line."""
     label, plain = before.translate(PIPES), as_ascii(rest).translate(PIPES)
     line_end = match.end() + len(rest) + 1
     below = text[line_end : min(end, line_end + 5 * _REACH)]
@@ -180,7 +180,7 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
         asked = replace(asked, unit=_unit_above(header, label + plain, label, asked) or asked.unit)
         plain = _of_model(header, label, plain, asked.about)
     titles = _TITLES.match(plain)
-    position, stated = _skipped(plain, asked.kind, titles.end() if titles else 0)
+    position, stated = _skip_to_value(plain, asked.kind, titles.end() if titles else 0)
     asked = replace(asked, unit=stated or asked.unit)
     if position < len(plain):
         found = _on_line(label + match[0], plain, position, asked, match.end())
@@ -188,8 +188,8 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     return _next_line(label + match[0], below, asked, line_end)
 
 
-def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
-    """Where the value may begin behind signs, markup, filler words and remarks; and a unit that is stated there."""
+def _skip_to_value(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
+    """Return where the value may begin, behind signs, markup, filler words and remarks; and a unit that these state."""
     unit = ""
     if position == 0 and (closes := _CLOSES.match(plain)):
         position = closes.end()
@@ -235,7 +235,7 @@ def _on_line(label: str, plain: str, position: int, asked: _Wanted, offset: int)
 
 
 def _numbers(before: str, rest: str, asked: _Wanted, offset: int) -> Iterator[Candidate]:
-    """The numbers that the rest of a line says, the first that is meant, and what stands beside it and differs."""
+    """Yield the numbers of the rest of a line, first the number that is meant, and a different number beside it."""
     rest = with_point(rest) if asked.kind in MEASURED else rest
     stop = _SENTENCE_END.search(rest)
     part = rest[: stop.start()] if stop else rest
@@ -262,12 +262,12 @@ def _numbers(before: str, rest: str, asked: _Wanted, offset: int) -> Iterator[Ca
         return
     doubt = doubt_about(before + part[: first.start], rest[first.end :], asked.about) or taken_back(rest, first)
     yield Candidate(position=offset, value=first.number, near=near, doubt=doubt)
-    for each in _beside(part, first, found, asked.kind):
+    for each in _numbers_beside(part, first, found, asked.kind):
         yield Candidate(position=offset, value=each, near=near, doubt=doubt)
 
 
-def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[Number]:
-    """What stands right beside the first number, and says something else: `5 or 6`, `5 (6)`."""
+def _numbers_beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[Number]:
+    """Yield numbers right beside the first number that differ from it: `5 or 6`, `5 (6)`."""
     last = first
     for each in found:
         between = part[last.end : each.start]
@@ -284,7 +284,7 @@ def _beside(part: str, first: Found, found: list[Found], kind: str) -> Iterator[
 
 
 def not_counted(rest: str, kind: str) -> Found | None:
-    """What stands for a number without digits: `none` and `zero`, `nan`."""
+    """Return a number that is written without digits, `none` or `zero`, or the problem with `nan`."""
     if kind in ("count", "bytes"):
         none = pattern("nothing").match(rest) or _PERCENT_ZERO.match(rest)
         if none is not None and _ENDS.match(rest, none.end()):
@@ -299,7 +299,7 @@ def not_counted(rest: str, kind: str) -> Found | None:
 
 
 def _unit_beside(rest: str, kind: str) -> str:
-    """The unit in a table's next cell, the `GMac` of `| 1.498 | GMac |`, or in brackets: `1.498 (GMac)`."""
+    """Return the unit in a table's next cell, the `GMac` of `| 1.498 | GMac |`, or in brackets: `1.498 (GMac)`."""
     number = next(find_numbers(rest, "number"), None)
     beside = _UNIT_BESIDE.match(rest, number.end) if number is not None else None
     unit = (beside[1] or beside[2]) if beside is not None else ""
@@ -307,11 +307,11 @@ def _unit_beside(rest: str, kind: str) -> str:
 
 
 def _next_line(label: str, below: str, asked: _Wanted, offset: int) -> list[Candidate]:
-    """The first line with something on it, where that begins with the value."""
+    """Return the first line that is not blank, if it begins with the value."""
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
             plain = as_ascii(line).translate(PIPES)[len(line) - len(line.lstrip(" \t>")) :][:_REACH]
-            position, stated = _skipped(plain, asked.kind)
+            position, stated = _skip_to_value(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []
             return _on_line(label, plain, position, replace(asked, unit=stated or asked.unit), offset)
@@ -323,7 +323,7 @@ def _next_line(label: str, below: str, asked: _Wanted, offset: int) -> list[Cand
 
 
 def _header_above(text: str, position: int) -> list[str]:
-    """The cells of the header of the table that the row at `position` is in."""
+    """Return the cells of the header of the table that the row at `position` belongs to."""
     lines = text[max(0, position - 5 * _REACH) : position].split("\n")[-2::-1]
     for rule, header in pairwise(line.translate(PIPES) for line in lines):
         if "|" not in rule:
@@ -334,7 +334,7 @@ def _header_above(text: str, position: int) -> list[str]:
 
 
 def _unit_above(header: list[str], row: str, label: str, asked: _Wanted) -> str:
-    """The unit of a row's first number: of its column's header, `| Quantity | MiB |`, or of a cell of its own."""
+    """Return the unit of a row's first number, from its header, `| Quantity | MiB |`, or from a cell of its own."""
     number = DIGIT.search(row, len(label))
     column = row.count("|", 0, number.start()) if number is not None else len(header)
     cell = header[column].strip(" *`_") if column < len(header) else ""
@@ -344,9 +344,9 @@ def _unit_above(header: list[str], row: str, label: str, asked: _Wanted) -> str:
 
 
 def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
-    """The rest of a row without the cells beneath another model's name, where a column is left.
+    """Return the rest of a row without the cells below another model's name, if a column is left.
 
-    Of several columns with numbers that whose header says that it is the answer: `first run | our answer`.
+    Of several columns with numbers, the one whose header calls it the answer: `first run | our answer`.
     """
     first, cells = label.count("|"), plain.split("|")
     names = header[first : first + len(cells)] + [""] * len(cells)
@@ -358,7 +358,7 @@ def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
 
 
 def _column_below(text: str, before: str, rest: str, line_end: int, end: int, asked: _Wanted) -> list[Candidate]:
-    """The cells under a header: of the only row, or of the row of totals. A row on another model is left out."""
+    """Return the cells below a header: of the only row about this model, or of the row of totals."""
     column = before.count("|")
     header = (before.rpartition("|")[2] + rest).partition("|")[0]
     asked = replace(asked, unit=unit_of_header(header) or asked.unit)
@@ -382,7 +382,7 @@ def _column_below(text: str, before: str, rest: str, line_end: int, end: int, as
 
 
 def _line_behind(text: str, position: int, end: int) -> int:
-    """Where the next line begins, if the line at `position` is of any sensible length."""
+    """Return where the next line begins, if the line at `position` is not too long."""
     line_end = text.find("\n", position, min(end, position + 5 * _REACH))
     return end if line_end == -1 else line_end + 1
 

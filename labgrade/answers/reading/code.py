@@ -42,7 +42,7 @@ _STARTS_A_VARIABLE = re.compile(r"\s*(?:[a-z]\w*_\w+|[a-z]+[A-Z]\w*)\s*=\s*[01](
 
 
 def is_code(line: str) -> bool:
-    """Whether a line (its first 400 characters) is source code: a statement, a call, a format string."""
+    """Return whether a line (its first 400 characters) is source code: a statement, a call, a format string."""
     read = line[:400]
     if _PROSE.match(read):
         read = _LAYER.sub("", read)
@@ -50,7 +50,7 @@ def is_code(line: str) -> bool:
 
 
 def starts_a_variable(line: str) -> bool:
-    """Whether a line could as well be code that starts counting as a result of zero or one: `total_macs = 0`."""
+    """Return whether a line may be code or a result of zero or one: `total_macs = 0`."""
     line = line[:400]
     return bool(_STARTS_A_VARIABLE.match(line)) and not _CODE.search(line)
 
@@ -60,7 +60,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @contextlib.contextmanager
 def _unwarned() -> Iterator[None]:
-    """Without warnings about a student's escapes and comparisons, whatever is made of them elsewhere."""
+    """Suppress warnings about a student's escapes and comparisons, even where warnings are errors."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -70,7 +70,7 @@ _REMEMBERED_BYTES = 64 << 10  # a tree takes a hundred times the room of its sou
 
 
 def parse(source: bytes | str) -> ast.Module:
-    """The syntax tree, not to be changed: of a small file it is remembered, as each function is looked for in it.
+    """Return the syntax tree, not to be changed. It is remembered for a small file, which is parsed for each function.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
@@ -87,7 +87,7 @@ _remembered = functools.lru_cache(maxsize=2)(_parsed)
 
 
 def literal(text: str) -> object:
-    """The value of a printed literal.
+    """Return the value of a printed literal.
 
     Raises:
         SyntaxError, ValueError, TypeError, MemoryError, RecursionError: it is none.

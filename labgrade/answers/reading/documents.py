@@ -54,10 +54,10 @@ _LINE_END = re.compile(r"\r+\n|\r")  # `\r\r\n` is one: Python's csv writes it o
 
 
 def visible(text: str, *, addresses: bool = False) -> str:
-    """The text with what a rendered page does not show, or shows struck out, turned to blanks; as long as it was.
+    """Return the text with blanks for what a rendered page hides or strikes out; its length stays.
 
     HTML comments, `~~...~~`, `<del>`, `<s>`, images, the targets of links and bare addresses; not inside of code
-    fences, where all of this is meant as it is written. With `addresses` the last three stay.
+    fences, where all of this is literal. With `addresses` the last three stay.
     """
     text = _ZERO_WIDTH.sub(" ", text)
     if not any(mark in text for mark in _MARKS):
@@ -73,13 +73,13 @@ def visible(text: str, *, addresses: bool = False) -> str:
 
 
 def without_log_marks(text: str) -> str:
-    """The text without times and levels before messages, where several lines have them: `[INFO] Conv: 52`."""
+    """Return the text without times and levels of log messages, if several lines have them: `[INFO] Conv: 52`."""
     plain, logged = _LOG.subn("", text)
     return plain if logged >= _LEAST_LOGGED else text
 
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
-    """The places, in order. Each kind of end is looked for in vain at most once, so that time stays linear."""
+    """Yield the hidden places, in order. Each kind of end is searched in vain at most once: time stays linear."""
     position = 0
     endless: set[str] = set()
     while (match := _OPENS.search(text, position)) is not None:
@@ -104,13 +104,13 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _behind(text: str, position: int, pattern: str) -> int | None:
-    """Where the next match ends."""
+    """Return where the next match ends."""
     match = re.compile(pattern, re.MULTILINE | re.IGNORECASE).search(text, position)
     return match.end() if match else None
 
 
 def _begins_line(text: str, position: int) -> bool:
-    """Whether nothing but a few blanks and marks of a quotation stand between the start of the line and `position`."""
+    """Return whether only blanks and marks of a quotation are between the start of the line and `position`."""
     above = f"\n{text[:position]}" if position < _INDENT else text[position - _INDENT : position]
     return "\n" in above and not above.rpartition("\n")[2].strip(" \t>")
 
@@ -135,9 +135,9 @@ _LEAST_PAIRS = 8
 class Document:
     """A text with the path it was read from, as its reader sees it (`visible`); a .csv or .tsv as it is.
 
-    Lines end in a line feed; colours of a terminal are taken out. `lossy`: of a format of which a part may be lost, and
-    of `problem` if that is known; what is not right in it is for a person to see. `written`: the same lines with
-    addresses and images, which are for people alone; "" where there are none.
+    Lines end in a line feed; a terminal's colours are removed. `lossy`: a part may be lost by its format, or is by
+    `problem`; what is not right in it is for a person to see. `written`: the same lines with addresses and images,
+    which are for people alone; "" if there are none.
     """
 
     path: str
@@ -148,11 +148,11 @@ class Document:
     written: str = ""
 
     def line(self, position: int) -> int:
-        """The line, counted from 1, that holds the character at `position`."""
+        """Return the line, counted from 1, that holds the character at `position`."""
         return self.text.count("\n", 0, position) + 1
 
     def as_written(self, start: int, end: int) -> str:
-        """A part of the text with the addresses and images that stand in it."""
+        """Return a part of the text with its addresses and images."""
         if not self.written:
             return self.text[start:end]
         first, begin = self.line(start), self.text.rfind("\n", 0, start) + 1
@@ -167,24 +167,24 @@ class Document:
 
 
 def _as_written(shown: str, written: str) -> str:
-    """A line as it was written; what is `shown` of it, where that is of no such line."""
+    """Return a line as it was written; `shown` if it comes from no such line."""
     letters = iter(written)
     return written if all(letter in letters for letter in shown if not letter.isspace()) else shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A file that is there and can't be read, and why, for the student."""
+    """A file that can't be read, and why, for the student."""
 
     path: str
     reason: str
 
 
 def read_document(submission: Submission, relative: str) -> Document | Unreadable | None:
-    """The text of a file; None where the submission has no such file.
+    """Return the text of a file; None if the submission has no such file.
 
-    A file of that name in other case or in another folder is taken too, with a remark; two such are Unreadable, as
-    are binary data and more than `LARGEST` bytes.
+    A file of that name in other case or in another folder is taken, too, with a remark; two such are Unreadable, as are
+    binary data and more than `LARGEST` bytes.
     """
     found = locate(submission, relative)
     if not isinstance(found, str):
@@ -200,7 +200,7 @@ def read_document(submission: Submission, relative: str) -> Document | Unreadabl
 
 @lru_cache(maxsize=_REMEMBERED)
 def _document(data: bytes, path: str) -> Document | Unreadable:
-    """The document that a file's bytes are; several forms ask for the same one in turn."""
+    """Return the document in a file's bytes; remembered, because several forms ask for the same one in turn."""
     other = converted(data, path)
     if other is not None:
         text, written = _shown(without_invisible(other.text))
@@ -225,7 +225,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
 
 
 def _shown(text: str) -> tuple[str, str]:
-    """The text in which values are looked for, and the one that people see where that has more, line by line."""
+    """Return the text in which values are looked for, and the text for people if that has more, line by line."""
     blank = visible(text)
     whole = visible(text, addresses=True) if blank != text else blank
     found = in_stated_units(plain_markup(blank))
@@ -234,7 +234,7 @@ def _shown(text: str) -> tuple[str, str]:
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:
-    """The file that is meant: of that very path, or else the only one of that name in other case or deeper.
+    """Return the file that is meant: of that very path, or else the only one of that name in other case or deeper.
 
     Else the only one, no code, whose name has other marks between its words: `batch_size.csv` for `batch-size.csv`.
     """
@@ -257,12 +257,12 @@ def locate(submission: Submission, relative: str) -> str | Unreadable | None:
 
 @lru_cache(maxsize=1 << 12)
 def _without_marks(path: str) -> str:
-    """A path without case and marks between words; those between digits stay, of which `2-1` is not `21`."""
+    """Return a path without case and without marks between words; marks between digits stay: `2-1` is not `21`."""
     return re.sub(r"(?<!\d)-|-(?!\d)", "", re.sub(r"[\s_-]+", "-", path.lower()))
 
 
 def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:
-    """At most `largest` bytes of a regular file; more is Unreadable. Follows no link and waits for no pipe."""
+    """Return at most `largest` bytes of a regular file; Unreadable if there are more. No link is followed."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(submission.folder / relative, flags)
@@ -280,7 +280,7 @@ def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | U
 
 
 def decoded_text(data: bytes) -> tuple[str, str] | None:
-    """The text, and the encoding where it is a surprise; None for binary data."""
+    """Return the text, and the encoding if it is unusual; None for binary data."""
     for mark, encoding, name in _BOMS:
         if data.startswith(mark):
             try:
@@ -302,7 +302,7 @@ def decoded_text(data: bytes) -> tuple[str, str] | None:
 
 
 def _without_mark(data: bytes) -> tuple[str, str] | None:
-    """UTF-16 that no mark begins: of a text that is ASCII for the most part every second byte is 0."""
+    """Return a text in UTF-16 without a byte order mark, in which every second byte is mostly 0; else None."""
     for place, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         high, low = data[place::2], data[1 - place :: 2]
         if len(data) % 2 == 0 and high.count(0) * 2 > len(high) and not low.count(0):
@@ -314,7 +314,7 @@ def _without_mark(data: bytes) -> tuple[str, str] | None:
 
 
 def _is_simplified(data: bytes) -> bool:
-    """Whether text that may be Big5 is GB 2312: no second byte is below 0xA1, where 4 in 10 of Big5 are."""
+    """Return whether text that may be Big5 is GB 2312: no second byte is below 0xA1, in Big5 4 of 10 are."""
     try:
         wide = [letter.encode("cp950") for letter in data.decode("cp950")[:_SAMPLE] if not letter.isascii()]
     except UnicodeError:

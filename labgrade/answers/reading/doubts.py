@@ -65,9 +65,9 @@ _MAGNITUDE = 10
 
 
 def doubt_about(before: str, after: str, about: str = "") -> str:
-    """What makes one doubt that the number between two parts of a line is the answer; "" where nothing does.
+    """Return the words that make it doubtful that the number between two parts of a line is the answer; else "".
 
-    `about` is the model in question: a number said of another one is none.
+    `about` is the model in question: a number of another one is no answer.
     """
     plain = _ADDS_UP.sub(" = ", _NUMBERED.sub(" ", TAG.sub(" ", _BOUND.sub(r"\1 ", before[-_REACH:]))))
     sentence = _SENTENCE.split(plain)[-1]
@@ -100,26 +100,26 @@ def doubt_about(before: str, after: str, about: str = "") -> str:
 
 
 def _without_labels(text: str) -> str:
-    """A text without labels that sound like doubts: `nicht trainierbar`, `0 without gradient`."""
+    """Return a text without labels that sound like doubts: `nicht trainierbar`, `0 without gradient`."""
     for label in ("frozen", "trainable"):
         text = pattern("labels", label).sub(" ", text)
     return text
 
 
 def _of_label(clauses: list[str]) -> re.Match[str] | None:
-    """What the label in front of a number says of it: `Expected total: 5`, `the handout says MACs: 5`."""
+    """Return a doubt in the label before a number: `Expected total: 5`, `the handout says MACs: 5`."""
     return pattern("doubts", "label").search(_label(clauses)) or pattern("doubts", "source").search(
         " ".join(clauses[-3:])
     )
 
 
 def _label(clauses: list[str]) -> str:
-    """The last clause in front of a number that says anything."""
+    """Return the last clause before a number that has words."""
     return next((each for each in reversed(clauses) if each.strip(" *_`$~\"'-")), "")
 
 
 def other_precision(clause: str, ahead: str) -> str:
-    """What says of a number that it is of another precision than float32; "" where nothing does."""
+    """Return the words that give a number another precision than float32; an empty text if there are none."""
     found = _PRECISION.search(clause) or _PRECISION.search(_PRECISE.split(ahead)[0])
     return found[0] if found else ""
 
@@ -131,18 +131,18 @@ def _model(sentence: str, ahead: str, about: str) -> str:
 
 
 def left_to_do(before: str, after: str) -> str:
-    """The factor that a number is still to be multiplied with or divided by: `5 bytes / 2`; "" where there is none."""
+    """Return the factor by which a number is still to be multiplied or divided: `5 bytes / 2`; empty if none."""
     found = None if _TWO.search(before[-_NEAR:]) else _TO_BE_SCALED.match(after)
     return found[0].strip() if found else ""
 
 
 def corrections(line: str) -> Iterator[int]:
-    """Where a line says that what follows puts something right: `corrected`, `should be`, `I get`."""
+    """Yield where a line announces a correction: `corrected`, `should be`, `I get`."""
     return (found.start() for found in pattern("doubts", "corrected").finditer(line))
 
 
 def taken_back(plain: str, found: Found) -> str:
-    """What puts another number in the place of one, later on its line; "" where nothing does."""
+    """Return the words later on the line that put another number in place of this one; empty if there are none."""
     if found.number is None or not stands_out(plain, found):
         return ""
     for at in corrections(plain):
@@ -158,17 +158,17 @@ def taken_back(plain: str, found: Found) -> str:
 
 
 def is_model(text: str) -> bool:
-    """Whether a text is the name of a model, and nothing else."""
+    """Return whether a text is the name of a model, and nothing else."""
     return bool(_MODEL.fullmatch(text))
 
 
 def names_model(text: str) -> bool:
-    """Whether a text speaks of a known model."""
+    """Return whether a text names a known model."""
     return _MODEL.search(text) is not None
 
 
 def other_model(text: str, about: str) -> str:
-    """The name of a model that the text speaks of, where it is another one than `about`; else ""."""
+    """Return the name of a model in the text that is not `about`; an empty text if there is none."""
     names = [match[0].strip(" _-") for match in _MODEL.finditer(text)] if about else []
     own = SIGNS.sub("", about.lower())
     others = [name for name in names if SIGNS.sub("", name.lower()) not in own]

@@ -18,9 +18,9 @@ _BETWEEN_WORDS = (
 
 
 def find_words(words: str, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """Where the text says the words: in any case, with any spacing and markup, with or without a final s, and whole.
+    """Yield where the text has the words: in any case, with any spacing and markup, with or without a final s.
 
-    The group `prefix` is a prefix of the word for what is counted: the G of `Total GMACs`.
+    They must be whole words. The group `prefix` is a prefix of what is counted: the G of `Total GMACs`.
     """
     tokens = re.findall(r"[A-Za-z0-9]+|[^\W\dA-Za-z_]+", as_ascii(words)) or [words]
     if tokens[-1].isascii():

@@ -33,7 +33,7 @@ _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules
 
 
 def led(plain: str, claimed: list[Found]) -> list[bool]:
-    """Whether words lead to the first number of each number's sentence, so that labels stand before numbers there."""
+    """Return whether words lead to the first number of each sentence, so that labels are before numbers there."""
     found: list[bool] = []
     for place, each in enumerate(claimed):
         before = plain[claimed[place - 1].end if place else 0 : each.start]
@@ -48,26 +48,26 @@ def led(plain: str, claimed: list[Found]) -> list[bool]:
 
 
 def _is_passing(found: Found) -> bool:
-    """Whether it is a small number in words, or one by which bytes are divided."""
+    """Return whether a number is a small one in words, or one that divides bytes."""
     number = found.number
     in_words = number is not None and not any(map(str.isdigit, number.text)) and number.value < _LARGEST_IN_PASSING
     return in_words or (number is not None and number.value in _BINARY and not found.measures)
 
 
 def in_brackets(plain: str, found: Found) -> frozenset[str]:
-    """What stands in brackets right behind a number speaks of."""
+    """Return the concepts in brackets right behind a number."""
     match = _IN_BRACKETS.match(plain, found.end)
     return concepts(match[1]) if match else frozenset()
 
 
 def _passed_over(header: tuple[str, ...], column: int) -> str:
-    """What says that a column is not the answer: the one header that calls another column so; "" where none does."""
+    """Return the header that calls another column the answer; an empty text if there is none, or several."""
     meant = answer_column(header)
     return header[meant].strip() if meant is not None and meant != column else ""
 
 
 def labelled(plain: str, found: Found, around: tuple[int, int], above: Above, about: str, *, leads: bool) -> LinePiece:
-    """A number and what labels it: words before it, or behind it where the line begins with a number."""
+    """Return a number with its labels: words before it, or behind it if the line begins with a number."""
     before, after = plain[around[0] : found.start], plain[found.end : around[1]]
     ahead = concepts(_CLAUSE_START.split(before)[-1] if "|" not in before else before)
     behind = concepts(_CLAUSE_END.split(after)[0])
@@ -109,7 +109,7 @@ def labelled(plain: str, found: Found, around: tuple[int, int], above: Above, ab
 
 
 def _near(plain: str, above: Above, own: frozenset[str]) -> frozenset[str]:
-    """What the line of words right above speaks of; source code labels the line that it prints alone."""
+    """Return the concepts of the line of words right above; source code labels only the line that it prints."""
     near = above.words if above.age <= 1 and "|" not in plain else frozenset[str]()
     if not above.code:
         return near
@@ -117,7 +117,7 @@ def _near(plain: str, above: Above, own: frozenset[str]) -> frozenset[str]:
 
 
 def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[frozenset[str], str]:
-    """What the header and the row of a cell speak of, and what says that they are of something else."""
+    """Return the concepts of a cell's header and row, and the words by which these are about something else."""
     column = plain.count("|", 0, found.start)
     header = above.header[column] if column < len(above.header) else ""
     row = next((cell for cell in plain.split("|") if cell.strip()), "")
@@ -128,13 +128,13 @@ def _in_table(plain: str, found: Found, above: Above, about: str) -> tuple[froze
 
 
 def _parts_follow(plain: str, found: Found, after: str) -> bool:
-    """Whether a number is the whole of what follows it: `66,568,768 bytes: the input (602,112) + the weights (...)`."""
+    """Return whether a number's parts follow it: `66,568,768 bytes: the input (602,112) + the weights (...)`."""
     head, colon, _ = after.partition(":")
     return bool(colon and not LETTERS.search(head) and " + " in plain[found.end :])
 
 
 def _counted(found: Found, after: str, *, ends: bool) -> frozenset[str]:
-    """What a number counts that stands right before it, `6 unique types in the graph,`: no label of the next."""
+    """Return the count right before a number, `6 unique types in the graph,`, which is no label of the next number."""
     clause, *rest = _CLAUSE_END.split(after, maxsplit=1)
     if not (rest or ends) or not clause.lstrip(" *_`")[:1].isalpha() or JOINED.search(clause):
         return frozenset()
@@ -143,7 +143,7 @@ def _counted(found: Found, after: str, *, ends: bool) -> frozenset[str]:
 
 
 def chosen(plain: str, found: list[Found]) -> frozenset[int]:
-    """Where numbers stand of which the text says that it is one or the other: `5,200 bytes or 10,500 bytes`."""
+    """Return where numbers are alternatives of which one is meant: `5,200 bytes or 10,500 bytes`."""
     either: set[int] = set()
     for one, other in pairwise(found):
         between = _REMARK.sub(" ", plain[one.end : other.start])  # 5 (A) or 6

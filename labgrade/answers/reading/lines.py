@@ -64,7 +64,7 @@ _RUNS = re.compile(r"(?:^|[\s\])>])(?:\$ |\./|python3? )")  # a command of a ter
 
 
 def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> tuple[Line, ...]:
-    """The lines that are not blank, at most 4,000 of them; `about`: the model in question."""
+    """Return the lines that are not blank, at most 4,000 of them; `about`: the model in question."""
     found: list[Line] = []
     kind_of = kinds(document.text, notebook=document.path.endswith(_NOTEBOOK))
     for span in spans:
@@ -91,7 +91,7 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
 
 
 def _pictures(document: Document, span: Span) -> Iterator[Line]:
-    """The first picture of a span, as a line without words: what it shows is for people."""
+    """Yield the first picture of a span, as a line without words: it is for people."""
     if not document.written:
         return
     first = document.line(span.start)
@@ -108,21 +108,21 @@ def _split(written: str) -> list[str]:
 
 
 def _says_much(piece: LinePiece) -> bool:
-    """Whether it is a number of some size, or a list with one: a size such as `224x224` stands in any heading."""
+    """Return whether it is a number of some size, or a list with one; any heading may have `224x224`."""
     if isinstance(piece.value, tuple):
         return max(piece.value) >= _LARGE
     return isinstance(piece.value, Number) and not piece.small
 
 
 def _run_for(written: str, about: str, before: str) -> str:
-    """The other model that a command runs for, as far down as its output goes; "" of our own, or none."""
+    """Return the other model for which a command ran, as far down as its output goes; an empty text if none."""
     if not written.strip():
         return ""
     return other_model(written, about) if about and _RUNS.search(written[:_LONGEST_TITLE]) else before
 
 
 def _is_unfilled(plain: str) -> bool:
-    """Whether a line ends with a label and a blank to fill in, or a unit alone."""
+    """Return whether a line ends with a label and a blank to fill in, or a unit alone."""
     found = _UNFILLED.search(plain)
     return found is not None and (_BLANK.search(found[1]) is not None or is_unit(found[2]))
 
@@ -132,7 +132,7 @@ def _joined(found: re.Match[str]) -> str:
 
 
 def _doubted(line: Line, example: str) -> Line:
-    """The line; no number in it is claimed where it shows an example."""
+    """Return the line with all numbers doubted, if it shows an example."""
     pieces = tuple(replace(each, doubt=each.doubt or example) for each in line.pieces) if example else line.pieces
     return replace(line, pieces=pieces)
 
@@ -212,7 +212,7 @@ def _pieces(plain: str, above: Above, about: str) -> Iterator[tuple[int, LinePie
 
 
 def _without_marks(plain: str) -> str:
-    """A line with blanks for the marks of a quotation, or of a prompt."""
+    """Return a line with blanks for the marks of a quotation or a prompt."""
     marks = _QUOTED.match(plain)
     return plain if marks is None else " " * marks.end() + plain[marks.end() :]
 
@@ -222,7 +222,7 @@ def _covered(taken: list[tuple[int, int]], position: int) -> bool:
 
 
 def _numbers(plain: str, above: Above) -> Iterator[Found]:
-    """The numbers of a line; in a row of a table, with the unit that its column's header says."""
+    """Yield the numbers of a line; in a table's row, with the unit in the column's header."""
     for match in pattern("nothing").finditer(plain):
         if plain[match.end() : match.end() + 1] == "(":
             continue
@@ -246,7 +246,7 @@ def _numbers(plain: str, above: Above) -> Iterator[Found]:
 
 
 def _in_their_units(plain: str) -> Iterator[Found]:
-    """The numbers of a line; the first behind `(MB):` or `(G):` in that unit, where it has none of its own."""
+    """Yield the numbers of a line; the first behind `(MB):` or `(G):` gets that unit if it has none."""
     found = [each for each in find_numbers(plain, "any") if each.number is not None]
     if _OCTETS.search(plain):
         found = [_in_octets(plain, each) for each in found]
@@ -266,7 +266,7 @@ def _in_their_units(plain: str) -> Iterator[Found]:
 
 
 def _units_said(plain: str) -> Iterator[tuple[int, str]]:
-    """Where a label ends that says a unit, and the unit: `(MB):`, `/ 10^9:`."""
+    """Yield where a label with a unit ends, and the unit: `(MB):`, `/ 10^9:`."""
     for each in _UNIT_SAID.finditer(plain):
         if _is_unit(each[1], prefixes=True):
             yield each.end(), each[1]
@@ -276,14 +276,14 @@ def _units_said(plain: str) -> Iterator[tuple[int, str]]:
 
 
 def _in_octets(plain: str, found: Found) -> Found:
-    """The number, whose `Mio` is the mebioctet of French."""
+    """Return the number with `Mio` read as the mebioctet of French."""
     if found.number is None or not found.number.text.endswith("Mio"):
         return found
     return _moved(next(find_numbers(plain[found.start : found.end], "bytes"), found), found.start)
 
 
 def _is_unit(label: str, *, prefixes: bool = False) -> bool:
-    """Whether a label names a unit of bytes, or one of the `prefixes`, which may as well be a name: `K`."""
+    """Return whether a label names a unit of bytes, or one of the `prefixes`, which may also be a name: `K`."""
     unit = label_unit(label)
     return unit is not None and (unit.measures == "bytes" or (prefixes and unit.prefixed))
 

@@ -41,7 +41,7 @@ _LATEX_COMMAND = re.compile(r"\\(?:textbf|texttt|textit|emph|num|mathrm|text|ver
 
 
 def plain_markup(text: str) -> str:
-    """The text with what its markup means in place of the markup."""
+    """Return the text with its markup replaced by what it means."""
     if "&" in text and ";" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[1].lower()], text)
     if "<t" in text or "<T" in text:
@@ -57,7 +57,7 @@ _LARGE = re.compile(r"\d{3}")
 
 
 def _with_footnotes(text: str) -> str:
-    """The text with footnotes in the place of what leads to them, on lines that say no number of their own."""
+    """Return the text with footnotes in place of their marks, on lines without numbers of their own."""
     notes = {found[1]: found[2] for found in _FOOTNOTE.finditer(text)}
     lines = text.split("\n")
     for at, line in enumerate(lines):
@@ -82,9 +82,10 @@ _TEX_DRESSING = re.compile(r"\\(?:textbf|texttt|textit|emph|underline|text|mathr
 
 
 def plain_latex(text: str) -> str:
-    """LaTeX with what its commands print in their place, as far as it says values; as many lines as before.
+    """Return LaTeX with its commands replaced by what they print, as far as values are concerned.
 
-    Numbers and units of siunitx, comments, items, line breaks, dressed words. Rows of tables and headings stay.
+    The number of lines stays. Numbers and units of siunitx, comments, items, line breaks, dressed words. Rows of tables
+    and headings stay.
     """
     text = _TEX_COMMENT.sub("", text)
     text = _TEX_NUMBER.sub(r"\1", text)
@@ -99,7 +100,7 @@ def _tex_unit(found: re.Match[str]) -> str:
 
 
 def _row_of_html(found: re.Match[str]) -> str:
-    """A row of pipes, a rule below it where it heads a table; as many lines as before, and one at least.
+    """Return a row with pipes, and a rule below it if it heads a table; the number of lines stays, at least one.
 
     Lines that are left over are rules, too: a blank line would end the table.
     """
@@ -124,19 +125,19 @@ def _row_of_latex(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """A file as Markdown. `problem`: why it is not whole, for the student; then a person reads the file itself."""
+    """A file as Markdown. `problem`: why it is not whole, for the student; a person then reads the file itself."""
 
     text: str
     problem: str = ""
 
 
 def is_converted(path: str) -> bool:
-    """Whether a file's name says a format that is not text."""
+    """Return whether a file's name has a format that is not text."""
     return PurePosixPath(path).suffix.lower() in FORMATS
 
 
 def converted(data: bytes, path: str) -> Converted | None:
-    """A file of a format that is not text, as Markdown; None where its name says no such format."""
+    """Return a file of a format that is not text as Markdown; None if its name has no such format."""
     form = FORMATS.get(PurePosixPath(path).suffix.lower())
     if form is None:
         return None
@@ -152,7 +153,7 @@ def converted(data: bytes, path: str) -> Converted | None:
 
 
 def _html(data: bytes | str) -> str:
-    """HTML as it is seen: without scripts, styles and what is hidden."""
+    """Return HTML as it is seen: without scripts, styles and hidden elements."""
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
@@ -166,7 +167,7 @@ def _html(data: bytes | str) -> str:
 
 
 def _hidden_by_rules(page: Any) -> Iterator[Any]:
-    """What the page's own style sheets hide, by selectors of a name, a class or an id."""
+    """Yield the elements that the page's own style sheets hide, by selectors of a name, a class or an id."""
     sheets = "\n".join(tag.get_text() for tag in page.find_all("style"))[:_LONGEST_SHEET]
     for selectors, rule in _CSS_RULE.findall(_CSS_COMMENT.sub("", sheets))[:_MOST_RULES]:
         simple = _SELECTOR.findall(selectors) if _HIDDEN.search(rule) else ()
@@ -194,7 +195,7 @@ def _pdf(data: bytes) -> str:
 
 
 def joined(pages: list[str]) -> str:
-    """The pages of a document; a table that goes on over the next page's first lines is not broken there."""
+    """Return the pages of a document as one text; a table may go on over a page's first lines."""
     text = ""
     for page in pages:
         ends = [
@@ -207,10 +208,11 @@ def joined(pages: list[str]) -> str:
 
 
 def with_headings(text: str) -> str:
-    """A text whose headings lost their size, with Markdown's: lines `Lab 1`, and below it `1. Batch size` by itself.
+    """Return a text whose headings lost their size, with Markdown headings.
 
-    Below a lab the numbers rise: a list within a section, which begins at 1 again, is none of them. A few words by
-    themselves, `Fully Connected`, are a heading there, too.
+    They are lines `Lab 1`, and below it `1. Batch size` by itself. Below a lab the numbers rise: a list within a
+    section, which begins at 1 again, has no headings. A few words by themselves, `Fully Connected`, are a heading
+    there, too.
     """
     last, lab = 99, False
     lines = text.split("\n")
@@ -227,7 +229,7 @@ def with_headings(text: str) -> str:
 
 
 def _notebook(data: bytes) -> str:
-    """The cells of a notebook in their order: texts as they are, code and what it printed in fences."""
+    """Return the cells of a notebook in order: texts as they are, code and its output in fences."""
     cells = json.loads(data)["cells"]
     return "\n\n".join(part for cell in cells for part in _cell(cell) if part.strip())
 

@@ -15,8 +15,8 @@ OPEN = "???"
 class LinePiece:
     """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
 
-    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
-    but the section's heading labels it. `led`: a sign leads from its label to it, and it counts no items.
+    `doubt`: why a number may not be claimed. `small`: it may be mentioned in passing. `titled`: only the section's
+    heading labels it. `led`: a sign leads from its label to it, and it counts no items.
     """
 
     value: str | Number | tuple[int, ...]
@@ -33,10 +33,10 @@ class LinePiece:
 class Line:
     """A line with its pieces in order. `dots`: it stands for what was left out.
 
-    `fenced`: it stands in a fence; `row`: it is one of a table. `shared`: under a heading of several tasks; `numbered`:
-    its passage has the task's own number. `corrects`: it says before its first value that this puts something right;
-    `undecided`: that its writer does not know which number it is. `unread`: why nothing of the text could be read.
-    `terms`: it has numbers that are no pieces, as those of a sum or a product. `pictured`: a picture stands there.
+    `fenced`: it is in a fence; `row`: in a table. `shared`: under a heading of several tasks; `numbered`: its passage
+    has the task's own number. `corrects`: before its first value it announces a correction; `undecided`: its writer
+    does not know which number it is. `unread`: why nothing of the text could be read. `terms`: it has numbers that are
+    no pieces, as those of a sum or a product. `pictured`: there is a picture.
     """
 
     place: str
@@ -57,21 +57,21 @@ class Line:
 
     @property
     def words(self) -> list[str]:
-        """Its words, in order."""
+        """Return its words, in order."""
         return [piece.value for piece in self.pieces if isinstance(piece.value, str)]
 
     @property
     def values(self) -> tuple[LinePiece, ...]:
-        """Its numbers and shapes, in order."""
+        """Return its numbers and shapes, in order."""
         return tuple(piece for piece in self.pieces if not isinstance(piece.value, str))
 
 
 @dataclass(slots=True)
 class Above:
-    """What stands above a line: the heading, the last line of words alone, the header of the table that it is in.
+    """What is above a line: the heading, the last line of words alone, the header of its table.
 
-    `code`: that last line is source code, which labels what it prints if that is a line `alone`. `model`: the other
-    model that a command was run for.
+    `code`: that last line is source code, which labels its output if that is a line `alone`. `model`: the other model
+    that a command was run for.
     """
 
     title: frozenset[str] = frozenset()

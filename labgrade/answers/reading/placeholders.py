@@ -17,7 +17,7 @@ _MARKS = re.compile(r"[\s!-/:-@\[-`{-~\u2013\u2014\u2026\uff1f]*")
 
 
 def is_to_come(words: str, *, asked: bool = False) -> bool:
-    """Whether words in a row, without anything else, say that no answer is there yet; `asked`: beside `??`."""
+    """Return whether words in a row say that no answer is there yet, and nothing else; `asked`: beside `??`."""
     if words.count(" ") >= _MOST_WORDS:
         return False
     return asked or words == "略" or any(found.search(words) for found in _said(words))
@@ -30,7 +30,7 @@ def _said(words: str) -> Iterator[re.Pattern[str]]:
 
 
 def is_placeholder(entry: object) -> bool:
-    """Whether what stands for an answer holds none of it: no digit, and marks alone or words that say so."""
+    """Return whether a text in place of an answer holds none: no digit, only marks or words that say so."""
     if isinstance(entry, dict | list):
         return bool(entry) and all(map(is_placeholder, entry.values() if isinstance(entry, dict) else entry))
     if not isinstance(entry, str) or any(map(str.isdigit, entry)):
@@ -39,6 +39,6 @@ def is_placeholder(entry: object) -> bool:
 
 
 def says_todo(text: str) -> str:
-    """The word of a text by which it is still to come: `TODO`; "" where none is."""
+    """Return the word of a text by which it is still to come: `TODO`; an empty text if there is none."""
     found = pattern("to_come", "marks").search(text)
     return found[0] if found else ""

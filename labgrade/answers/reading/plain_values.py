@@ -21,7 +21,7 @@ _PRINTED_TENSOR = re.compile(
 
 
 def what(plain: object) -> str:
-    """What plain data is, short enough to print."""
+    """Describe plain data, short enough to print."""
     plain = without_numpy(plain)
     if plain is None or isinstance(plain, bool):
         return f"{plain}"
@@ -37,7 +37,7 @@ def what(plain: object) -> str:
 
 
 def not_finite(plain: object) -> str:
-    """`nan`, `inf` or `-inf` where plain data says it, as a number or as text; else nothing."""
+    """Return `nan`, `inf` or `-inf` if plain data is that, as a number or as text; else an empty text."""
     plain = without_numpy(plain)
     if isinstance(plain, str):
         plain = float(plain) if NOT_FINITE.fullmatch(plain.strip()) else 0.0
@@ -45,15 +45,15 @@ def not_finite(plain: object) -> str:
 
 
 def cut(text: str) -> str:
-    """At most 60 characters of a text, on one line."""
+    """Return at most 60 characters of a text, on one line."""
     line = " ".join(text[:200].split())
     return f"{line[:59]}…" if len(line) > 60 else line  # noqa: PLR2004 - as long as a message can bear
 
 
 def read_tensor(text: str) -> list[float] | str:
-    """The numbers of a tensor as C++ prints it, in a row: `0.5 -1` above `[ CPUFloatType{1,2} ]`. Other texts stay.
+    """Return the numbers of a tensor as C++ prints it, in a row; other texts as they are.
 
-    A factor that all have in common stands before them: `0.01 *`.
+    C++ prints `0.5 -1` above `[ CPUFloatType{1,2} ]`. A common factor comes first: `0.01 *`.
     """
     found = _PRINTED_TENSOR.fullmatch(text.strip())
     if found is None:
@@ -65,7 +65,7 @@ def read_tensor(text: str) -> list[float] | str:
 
 
 def named(plain: object) -> list[tuple[str, object]]:
-    """What a mapping, or a list of pairs, holds by name; nothing of anything else."""
+    """Return a mapping, or a list of pairs, as pairs of name and value; an empty list for other data."""
     pairs: list[Any] = list(plain.items()) if isinstance(plain, dict) else []
     pairs = list(plain) if isinstance(plain, list | tuple) else pairs
     whole = all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)  # noqa: PLR2004
@@ -73,13 +73,13 @@ def named(plain: object) -> list[tuple[str, object]]:
 
 
 def is_array(plain: object) -> bool:
-    """Whether it is a numpy array; numpy is not imported for the question."""
+    """Return whether it is a numpy array, without importing numpy."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(plain, numpy.ndarray)
 
 
 def without_numpy(plain: object) -> object:
-    """A numpy scalar, or an array of no dimensions, as the Python value that it holds."""
+    """Return a numpy scalar, or an array without dimensions, as a Python value."""
     numpy = None if type(plain) in _PLAIN else sys.modules.get("numpy")
     if numpy is not None and (
         isinstance(plain, numpy.generic) or (isinstance(plain, numpy.ndarray) and plain.ndim == 0)
@@ -107,7 +107,7 @@ UNKNOWN = -1
 
 
 def read_shape(text: str) -> tuple[int, ...] | None:
-    """The shape that the text is, or None. `None`, `?`, `N` and -1 stand for an unknown size and become -1."""
+    """Return the shape that the text is, or None. Unknown sizes (`None`, `?`, `N`, -1) become -1."""
     plain = as_ascii(text).strip().strip("`*_$ ")
     if _LISTED.fullmatch(plain):
         return _dimensions(plain)
@@ -121,13 +121,13 @@ def read_shape(text: str) -> tuple[int, ...] | None:
 
 
 def find_shape(text: str, position: int = 0) -> tuple[tuple[int, ...], int, int] | None:
-    """The first shape from `position` on, with where it starts and ends; None where there is none."""
+    """Return the first shape from `position` on, with its start and end; None if there is none."""
     match = _SHAPE.search(as_ascii(text), position)
     return (_dimensions(match[0]), match.start(), match.end()) if match else None
 
 
 def find_shapes(text: str, position: int = 0) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """All of them, in order."""
+    """Yield all shapes, in order."""
     while (found := find_shape(text, position)) is not None:
         yield found
         position = found[2]
@@ -142,16 +142,16 @@ _FOLLOWED = re.compile(r"\s?[x\u00d7*]\s?(\d{1,6})(?![\d.])", re.IGNORECASE)
 
 
 def factor_of(text: str, start: int, end: int) -> int:
-    """By what the shape at [start, end) is multiplied, `3 x [1, 1000]`; 1 where it is by nothing."""
+    """Return the factor before the shape at [start, end), `3 x [1, 1000]`; 1 if there is none."""
     found = _FACTOR.search(text[max(0, start - 10) : start]) or _FOLLOWED.match(text, end)
     return int(found[1]) if found else 1
 
 
 def shapes_said(text: str) -> list[tuple[tuple[int, ...], bool, str]]:
-    """The shapes that the rest of a line says behind a label: each, whether it stands near, what makes one doubt it.
+    """Return the shapes behind a label on a line: each, whether it is near, and why it is in doubt.
 
-    That behind the last arrow comes first, `[1, 3, 64, 64] -> [3, 1000]`; besides, all of its number of dimensions that
-    are not of something else.
+    Only shapes with as many dimensions as the one behind the last arrow, `[1, 3, 64, 64] -> [3, 1000]`, or else as the
+    first one. What follows a word for something else is left out.
     """
     found = list(find_shapes(text))
     if not found:
@@ -171,7 +171,7 @@ def _dimensions(text: str) -> tuple[int, ...]:
 
 
 def _with_unit(plain: object) -> tuple[object, str] | None:
-    """A number and its unit that were handed in apart: `{value: 26.5, unit: MB}`, `[26.5, MB]`; else None."""
+    """Return a number and its unit that were handed in apart: `{value: 26.5, unit: MB}`, `[26.5, MB]`; else None."""
     if isinstance(plain, Mapping):
         named = {str(key).lower(): each for key, each in plain.items()}
         parts: tuple[object, ...] = (named.get("value"), named.get("unit")) if set(named) == {"value", "unit"} else ()
@@ -184,7 +184,7 @@ def _with_unit(plain: object) -> tuple[object, str] | None:
 
 
 def in_units(plain: object, kind: str) -> Number | str | None:
-    """A number that is handed in beside its unit, as a text, or in units that agree, `{GB: 2.654, GiB: 2.472}`."""
+    """Return a number handed in beside its unit, as a text, or in units that agree, `{GB: 2.654, GiB: 2.472}`."""
     if (parts := _with_unit(plain)) is not None:
         return f"{parts[0]} {parts[1]}"
     if not isinstance(plain, Mapping) or not plain:

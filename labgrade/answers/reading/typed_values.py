@@ -49,14 +49,14 @@ _ASKED = {
 
 
 class WrongTypeError(Exception):
-    """What was handed in is not a value of the type asked for. The message is for the student."""
+    """What was handed in is no value of the type asked for. The message is for the student."""
 
 
 def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value:
-    """The value of type `kind` that plain data stands for.
+    """Return the value of type `kind` that plain data stands for.
 
-    `plain` is None, bool, int, float, str, list, tuple, dict, a numpy array or scalar, a Fraction, or a `Number`,
-    which stays as it is. `trusted` data is ours: its table rows may say `also_named`, `also_right` and `optional`.
+    `plain` is None, bool, int, float, str, list, tuple, dict, a numpy array or scalar, a Fraction, or a `Number`, which
+    stays as it is. `trusted` data is ours: its table rows may say `also_named`, `also_right` and `optional`.
 
     Raises:
         WrongTypeError: it is no such value; says what was found and what is asked for.
@@ -74,7 +74,7 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
 
 
 def as_scalar(plain: Any, kind: str) -> Scalar:
-    """As `as_value`, for the types that fit in a cell of a table: count, bytes, number, text, shape."""
+    """Return a value as `as_value` does, of a type that fits in a table's cell: count, bytes, number, text, shape."""
     if kind in NUMBER_KINDS:
         return _number(without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 else plain), kind)
     plain = without_numpy(plain)
@@ -87,7 +87,7 @@ def as_scalar(plain: Any, kind: str) -> Scalar:
 
 
 def _without_noise(number: float) -> float:
-    """A whole number where floats came as near to it as they do."""
+    """Return a whole number for a float that is as near to it as floats can be."""
     return round(number) if abs(number - round(number)) <= _NOISE * abs(number) else number
 
 
@@ -120,7 +120,7 @@ def _number(plain: object, kind: str) -> Number:
 
 
 def _magnitude(plain: float | Fraction) -> str:
-    """A huge number without its digits: printing `10**400` helps nobody, and Python refuses `str(10**5000)`."""
+    """Return a huge number without its digits: `10**400` helps nobody, and Python refuses `str(10**5000)`."""
     return f"a number of about {int(int(plain).bit_length() * math.log10(2)) + 1} digits"
 
 
@@ -188,7 +188,7 @@ def _histogram(plain: object) -> dict[str, Number]:
 
 
 def _named(plain: object, of_what: str) -> dict[str, object]:
-    """A mapping, or a list of pairs, by name."""
+    """Return a mapping, or a list of pairs, by name."""
     if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
         plain = {str(name): item for name, item in plain}
     if not isinstance(plain, Mapping):
@@ -224,7 +224,7 @@ def _tensor(plain: object) -> Array:
 
 
 def _check_numbers(plain: Sequence[object]) -> None:
-    """Look through nested lists before numpy does, which makes room for the longest text in each place.
+    """Check nested lists before numpy reads them: it makes room for the longest text in each place.
 
     Raises:
         WrongTypeError: there is something else than numbers in them, or there are too many.
@@ -271,7 +271,7 @@ def _table(plain: object, kind: TableType, *, trusted: bool) -> Table:
 
 
 def _listed_row(place: int, row: object, kind: TableType) -> tuple[str, object]:
-    """The name and the cells of a row of a list: a mapping that names itself, or a list that begins with its name."""
+    """Return the name and the cells of a list's row: a mapping with its name, or a list that begins with it."""
     if isinstance(row, list | tuple) and row and isinstance(row[0], str):
         return row[0], list(row[1:])
     if isinstance(row, Mapping):
@@ -283,7 +283,7 @@ def _listed_row(place: int, row: object, kind: TableType) -> tuple[str, object]:
 
 
 def _row(name: str, cells: object, kind: TableType) -> tuple[Row, str]:
-    """A row, and what is wrong with the first cell that can't be read, which then stands there as text."""
+    """Return a row, and the error of the first cell that can't be read, which stays as text."""
     typed: dict[str, Scalar | None] = {}
     problem = ""
     try:
@@ -310,7 +310,7 @@ def _left_open(cell: str) -> bool:
 
 
 def _annotated(row: Row, cells: object, kind: TableType) -> Row:
-    """An expected row with what it says of itself beside its cells."""
+    """Return an expected row with its further names, right values and whether it is optional."""
     if not isinstance(cells, Mapping) or not any(word in cells for word in ("also_right", "also_named", "optional")):
         return row
     also_right = {
@@ -323,7 +323,7 @@ def _annotated(row: Row, cells: object, kind: TableType) -> Row:
 
 
 def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
-    """The cell of each column, still plain."""
+    """Return the cell of each column, still plain."""
     columns = list(kind.columns)
     cells = without_numpy(cells)
     if isinstance(cells, Mapping):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.commands.by_git.collect import HELD
@@ -43,7 +42,7 @@ def give_back(options: argparse.Namespace) -> int:
     if not chosen & set(found.releases):
         message = f"nothing was released yet: labgrade release {options.results}"
         raise UsageError(message)
-    address = load.labs(course.folders(Path.cwd())[0]).get(collection.lab, {}).get("collect", {}).get("repository", "")
+    address = load.labs(course.folders(found.root)[0]).get(collection.lab, {}).get("collect", {}).get("repository", "")
     access = git_run.access_to(address)
     run = Returning(lab=collection.lab, mirror=collection.mirror, access=access, dry=options.dry_run)
     with database.locked_folder(collection.mirror, *HELD):

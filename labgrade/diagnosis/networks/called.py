@@ -29,18 +29,18 @@ class Called:
 
     @property
     def right(self) -> bool:
-        """Whether the value is right there."""
+        """Return whether the value is right on this network."""
         return not wrong(self.trial)
 
     @property
     def convention(self) -> str:
-        """By which other convention it is right, where it is."""
+        """Return the other convention by which the value is right; an empty text for the expected one."""
         reason = self.trial.verdict.reason
         return reason if reason.startswith("right: ") else ""
 
 
 def networks_for(trials: Trials) -> list[SmallNetwork]:
-    """The networks on which a check's function is called: those of which what is expected can be computed."""
+    """Return the networks on which a check's function is called, if their expected values can be computed."""
     expected = trials.check.expected
     assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
     subject = trials.task.subject
@@ -63,7 +63,7 @@ def networks_for(trials: Trials) -> list[SmallNetwork]:
 
 
 def _with_arguments(trials: Trials, waiting: list[SmallNetwork]) -> list[SmallNetwork]:
-    """The networks with the task's own arguments, and a few with those of its cases: a function gets all of them."""
+    """Return the networks with the task's own arguments, and a few with those of its cases, which functions get."""
     about = trials.task.subject
     if about is None or not about.arguments:
         return waiting
@@ -82,7 +82,7 @@ def _with_arguments(trials: Trials, waiting: list[SmallNetwork]) -> list[SmallNe
 
 
 def further(trials: Trials) -> Iterator[SmallNetwork]:
-    """Others, one of which may tell hypotheses apart that agree on all of these."""
+    """Yield further networks or configs, one of which may tell hypotheses apart."""
     subject = trials.task.subject
     if subject is not None and subject.is_config:
         return small_configs.more(trials.task)
@@ -90,12 +90,12 @@ def further(trials: Trials) -> Iterator[SmallNetwork]:
 
 
 def noun(trials: Trials) -> str:
-    """What these are."""
+    """Return the word for the subjects: `configs` or `networks`."""
     return "configs" if trials.task.subject is not None and trials.task.subject.is_config else "networks"
 
 
 def called_on(trials: Trials) -> list[Called]:
-    """The function's values, in as few processes as it lets."""
+    """Return the function's values on the networks, from as few processes as possible."""
     waiting = networks_for(trials)
     found: list[Called] = []
     most = len(waiting)
@@ -118,7 +118,7 @@ def called_on(trials: Trials) -> list[Called]:
 
 
 def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
-    """Whether a quantity can be computed of a network: a course's own may be about others."""
+    """Return whether a quantity can be computed of a network: a course's own may be about other subjects."""
     try:
         trials.value_of(source, subject)
     except FaultError:

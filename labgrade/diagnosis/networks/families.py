@@ -31,7 +31,7 @@ _MLP = "linear/mlp.onnx"
 
 
 def strategy(among: str, like: SubjectSpec | None) -> SearchStrategy[SubjectSpec]:
-    """Random subjects of a family. `like`, the task's own subject, says whether they are files, whose sizes vary."""
+    """Return the strategy for random subjects of a family. `like` is the task's own subject, perhaps a file."""
     from hypothesis import strategies as st
 
     if among == "sizes":
@@ -51,7 +51,7 @@ def strategy(among: str, like: SubjectSpec | None) -> SearchStrategy[SubjectSpec
 
 
 def _for_a_file(steps: Any) -> Any:
-    """The same without dilation where padding='same': onnxruntime runs no such file, and students may run theirs."""
+    """Return the steps without dilation where padding='same': onnxruntime runs no such file."""
     for step in flat(steps):
         if step.get("with", {}).get("padding") == "same":
             step["with"].pop("dilation", None)
@@ -59,7 +59,7 @@ def _for_a_file(steps: Any) -> Any:
 
 
 def _sizes(like: SubjectSpec | None) -> SearchStrategy[SubjectSpec]:
-    """The task's own linear layer in other sizes; for a task on a whole network, one or two linear layers as a file."""
+    """Return the strategy for the task's linear layer in other sizes, or for files of one or two linear layers."""
     from hypothesis import strategies as st
 
     size = st.integers(1, 200)

@@ -22,7 +22,7 @@ TOKENS = 3  # batch, length, width
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conv:
-    """A convolution. `times`: output channels a group. A kernel that does not fit is made as large as fits.
+    """A convolution. `times`: output channels of a group. A kernel is cut to what fits. `own`: of a derived class.
 
     `own`: of a class derived from torch's.
     """
@@ -37,7 +37,7 @@ class Conv:
     own: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For an image."""
+        """Return the layer fitted to an image; None for any other shape."""
         if len(shape) != IMAGE:
             return None
         same = isinstance(self.padding, str)
@@ -65,7 +65,7 @@ class Conv:
         return _step("OwnConv2d" if self.own else "Conv2d", values), (shape[0], groups * self.times, *sizes)
 
     def keeping(self, channels: int, *, out: int | None = None) -> Step:
-        """The convolution with an output of its input's size, for branches and repetitions; `out` channels."""
+        """Return the convolution with an output of its input's size, for branches and repetitions; `out` channels."""
         kernel = tuple(_odd(k) for k in self.kernel)
         padding = [d * (k - 1) // 2 for d, k in zip(self.dilation, kernel, strict=True)]
         groups = _dividing(self.groups, math.gcd(channels, out) if out else channels)
@@ -92,7 +92,7 @@ class PoolLayer:
     ceil_mode: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For an image that is as large as the kernel."""
+        """Return the layer fitted to an image that is at least as large as the kernel; else None."""
         padding = self.kernel // 2 if self.padding else 0
         if len(shape) != IMAGE or min(shape[2:]) + 2 * padding < self.kernel:
             return None
@@ -106,9 +106,9 @@ class PoolLayer:
         return _step(self.kind, values), (*shape[:2], *sizes)
 
     def for_a_file(self, shape: Shape) -> PoolLayer:
-        """The same without `ceil_mode` where its last window would begin in the padding.
+        """Return the pool without `ceil_mode` where its last window would begin in the padding.
 
-        torch drops that window; the shape inference of ONNX does not, and onnxruntime refuses what follows.
+        torch drops that window; the shape inference of ONNX does not, and onnxruntime refuses the nodes behind it.
         """
         padding = self.kernel // 2 if self.padding else 0
         windows = [-(-(size + 2 * padding - self.kernel) // self.stride) + 1 for size in shape[2:]]
@@ -125,7 +125,7 @@ class PoolLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
-    """A linear layer over the last dimension, or over what `flatten` makes of all but the batch."""
+    """A linear layer over the last dimension, or over all dimensions but the batch (`flatten`)."""
 
     outputs: int = 1
     flatten: bool = False
@@ -133,19 +133,19 @@ class Linear:
     own: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For anything."""
+        """Return the layer fitted to any shape."""
         values = {"in_features": shape[-1], "out_features": self.outputs, "bias": self.bias}
         return _step("OwnLinear" if self.own else "Linear", values), (*shape[:-1], self.outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plain:
-    """A layer that keeps the shape and has no sizes to choose; `Flatten` and `AdaptiveAvgPool2d` make the least."""
+    """A layer that keeps the shape and has no sizes; `Flatten` and `AdaptiveAvgPool2d` reduce it as far as possible."""
 
     kind: str = "ReLU"
 
     def fit(self, shape: Shape) -> Fitted:
-        """Where the layer takes such a shape."""
+        """Return the layer where it takes such a shape; else None."""
         match self.kind:
             case "BatchNorm2d" if len(shape) == IMAGE:
                 return _step("BatchNorm2d", {"num_features": shape[1]}), shape
@@ -162,14 +162,14 @@ class Plain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branches:
-    """Two branches of one input: what one convolution makes of it, and it itself or what another makes of it."""
+    """Two branches of one input: a convolution, and the input itself or another convolution."""
 
     join: str = "add"
     one: Conv = Conv()
     other: Conv | None = None
 
     def fit(self, shape: Shape) -> Fitted:
-        """For an image."""
+        """Return the branches fitted to an image; None for any other shape."""
         if len(shape) != IMAGE:
             return None
         channels = shape[1]
@@ -186,14 +186,14 @@ class Residual:
     bias: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For anything."""
+        """Return the layer fitted to any shape."""
         inner = Linear(outputs=shape[-1], bias=self.bias).fit(shape)
         return inner and ({"join": "add", "paths": [[inner[0]], []]}, shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Twice:
-    """One layer that is called twice: a convolution where it stands on an image, else a linear layer.
+    """One layer that is called twice: a convolution of an image, else linear. `shrinking`: without padding.
 
     `shrinking`: without padding, so that it does less the second time.
     """
@@ -203,7 +203,7 @@ class Twice:
     shrinking: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For anything."""
+        """Return the layer fitted to any shape."""
         if self.conv and len(shape) == IMAGE:
             step = self.conv.keeping(shape[1], out=shape[1])
             padding = step["with"].get("padding", 0)
@@ -227,7 +227,7 @@ class Attention:
     by_hand: bool = False
 
     def fit(self, shape: Shape) -> Fitted:
-        """For tokens."""
+        """Return the layer fitted to tokens; None for any other shape."""
         if len(shape) != TOKENS:
             return None
         if self.by_hand:
@@ -243,7 +243,7 @@ class Recurrent:
     layers: int = 1
 
     def fit(self, shape: Shape) -> Fitted:
-        """For tokens."""
+        """Return the layer fitted to tokens; None for any other shape."""
         if len(shape) != TOKENS:
             return None
         step = _step("Recurrent", {"kind": self.kind, "width": shape[-1], "layers": self.layers})
@@ -257,7 +257,7 @@ class Up:
     features: int = 2
 
     def fit(self, shape: Shape) -> Fitted:
-        """For images."""
+        """Return the layer fitted to an image; None for any other shape."""
         if len(shape) != IMAGE:
             return None
         step = _step("Up", {"channels": shape[1], "features": self.features})
@@ -266,12 +266,12 @@ class Up:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tied:
-    """Two linear layers of one weight, and a parameter that belongs to no layer."""
+    """Two linear layers that share one weight, and a parameter that belongs to no layer."""
 
     outputs: int = 1
 
     def fit(self, shape: Shape) -> Fitted:
-        """For tokens."""
+        """Return the layers fitted to tokens; None for any other shape."""
         if len(shape) != TOKENS:
             return None
         return _step("Tied", {"width": shape[-1], "classes": self.outputs}), (shape[0], self.outputs)
@@ -282,7 +282,7 @@ class Scaled:
     """A layer whose parameter is called neither weight nor bias."""
 
     def fit(self, shape: Shape) -> Fitted:
-        """For tokens."""
+        """Return the layer fitted to tokens; None for any other shape."""
         return (_step("Scaled", {"width": shape[-1]}), shape) if len(shape) == TOKENS else None
 
 
@@ -292,7 +292,7 @@ Wish: TypeAlias = (
 
 
 def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[Step]:
-    """The steps that fit one after the other, for an input of this shape; `as_file`: those of an ONNX file."""
+    """Return the steps that fit one after the other, from an input of this shape; `as_file`: for an ONNX file."""
     steps = []
     for wanted in wishes:
         wish = wanted.for_a_file(shape) if as_file and isinstance(wanted, PoolLayer) and len(shape) == IMAGE else wanted
@@ -307,7 +307,7 @@ def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[
 
 
 def _step(layer: str, values: Step) -> Step:
-    """Values that are torch's own defaults are left out: what is shown is to be short."""
+    """Return a step without values that are torch's own defaults, so that the code that is shown is short."""
     kept = {key: value for key, value in values.items() if (key, value) not in _DEFAULTS}
     if layer.endswith("Pool2d") and layer != "AdaptiveAvgPool2d":
         kept["stride"] = values["stride"]  # by default the kernel's
@@ -329,10 +329,10 @@ def _pair(values: tuple[int, ...]) -> int | list[int]:
 
 
 def _odd(size: int) -> int:
-    """The size that can be padded alike on both sides."""
+    """Return the nearest size that can be padded alike on both sides."""
     return size - (size + 1) % 2
 
 
 def _dividing(wanted: int, number: int) -> int:
-    """The largest divisor of `number` up to `wanted`."""
+    """Return the largest divisor of `number` up to `wanted`."""
     return next(divisor for divisor in range(min(wanted, number), 0, -1) if number % divisor == 0)

@@ -22,7 +22,7 @@ _LABEL = "name"
 
 
 def configs(task: Task) -> list[SmallNetwork]:
-    """The task's config with one number changed each, and some with all of them changed."""
+    """Return copies of the task's config with one number changed each, and some with all of them changed."""
     own, others = _known(task)
     found = [
         _made(own, _with(dict(own.options), key, value), words=f"another `{key}`", rank=0)
@@ -36,19 +36,19 @@ def configs(task: Task) -> list[SmallNetwork]:
 
 
 def more(task: Task) -> Iterator[SmallNetwork]:
-    """Further configs, the same each time: one may tell hypotheses apart that agree on all others."""
+    """Yield further configs, the same each time, one of which may tell hypotheses apart."""
     own, others = _known(task)
     yield from _all_changed(own, others, seed=1, count=_MORE)
 
 
 def _what(subject: SubjectSpec) -> str:
-    """What a subject is, whatever it is called: what differs in its name alone tells nothing more."""
+    """Return what a subject is without its name: a difference in the name alone tells nothing."""
     options = [(key, repr(value)) for key, value in subject.options.items() if key != _LABEL]
     return repr((sorted(options), sorted((key, repr(value)) for key, value in subject.arguments.items())))
 
 
 def _cases_with_arguments(task: Task) -> Iterator[SmallNetwork]:
-    """The task's cases in which a function gets other arguments, which no config says."""
+    """Yield the task's cases in which a function gets other arguments, which are in no config."""
     assert task.subject is not None  # noqa: S101 - it is a config
     own = task.subject.arguments
     for case in (each for check in task.checks for each in check.cases if each.is_config):
@@ -57,7 +57,7 @@ def _cases_with_arguments(task: Task) -> Iterator[SmallNetwork]:
 
 
 def _known(task: Task) -> tuple[SubjectSpec, list[Mapping[str, Any]]]:
-    """The task's own config, and those on which its checks call functions besides."""
+    """Return the task's own config, and those of its checks on which functions are called besides."""
     assert task.subject is not None  # noqa: S101 - it is a config
     return task.subject, [case.options for check in task.checks for case in check.cases if case.is_config]
 
@@ -79,14 +79,14 @@ def _one_changed(options: Mapping[str, Any], others: list[Mapping[str, Any]]) ->
 
 
 def _reordered(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What stands in a mapping with its numbers turned round: it shows then whether the first or the largest counts."""
+    """Yield the options with the values of a mapping reversed: does a function take the first or the largest?"""
     for key, value in options.items():
         if isinstance(value, dict) and len({*map(repr, value.values())}) > 1:
             yield f"the values of `{key}`", {**options, key: dict(zip(value, reversed(value.values()), strict=True))}
 
 
 def _another(key: str, value: float, options: Mapping[str, Any]) -> int | float:
-    """Another number; of groups (`kv_heads` beside `heads`) a number that divides the other as before."""
+    """Return another number; for groups (`kv_heads` beside `heads`) one that divides the other as before."""
     if not isinstance(value, int):
         return value * 1.5
     if any(key != other and key.endswith(f"_{other}") for other in options):
@@ -119,7 +119,7 @@ def _drawn(key: str, value: Any, chance: random.Random, others: list[Mapping[str
 
 
 def _seen(key: str, value: Any, others: list[Mapping[str, Any]]) -> list[Any]:
-    """Other values that a key has in the task's cases."""
+    """Return other values of a key in the task's cases."""
     found = [other[key] for other in others if key in other and other[key] != value]
     return [*found, *([value[:-1]] if isinstance(value, list) and len(value) > 1 else [])]
 
@@ -133,7 +133,7 @@ def _leaves(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def _with(options: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """The options with another value under a key, which may lead into a mapping."""
+    """Return the options with another value under a key, which may lead into a mapping."""
     first, _, rest = key.partition(".")
     options[first] = _with(dict(options[first]), rest, value) if rest else value
     return options

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallNetwork:
-    """A network with the words for what is out of the ordinary about it; a rich one has none.
+    """A network with the words for its peculiarity; a rich network has none.
 
-    `rank`: how much it tells hypotheses apart. `rare`: 1 where it has what a network of images has not, 2 where that is
-    nodes inside of others.
+    `rank`: how well it tells hypotheses apart. `rare`: 1 if it has what no network of images has, 2 if that is nested
+    nodes.
     """
 
     subject: SubjectSpec
@@ -49,6 +49,8 @@ class SmallNetwork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wished:
+    """A network before its layers are fitted."""
+
     words: str
     wishes: Sequence[Wish]
     shape: Shape = (1, 3, 9, 9)
@@ -234,9 +236,9 @@ def _files() -> Iterator[SmallNetwork]:
 def networks(
     *, as_files: bool = False, of_all: bool = False, attention: bool = False, derived: bool = False
 ) -> tuple[SmallNetwork, ...]:
-    """The networks, those for a question about ONNX files as such, with files of what no network of images has.
+    """Return the networks; for a question about ONNX files as such, with files of what no network of images has.
 
-    `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
+    `of_all`: for quantities that are not about some types of layers alone, with networks whose first layer is frozen.
     `attention`: with those that attend, and with layers that share a weight. `derived`: with layers of classes derived
     from torch's.
     """
@@ -254,7 +256,7 @@ def networks(
 
 
 def more(*, as_files: bool, seed: int = 0) -> Iterator[SmallNetwork]:
-    """Random networks, the same each time: one may tell hypotheses apart that agree on all others."""
+    """Yield random networks, the same each time, one of which may tell hypotheses apart."""
     chance = random.Random(seed)  # noqa: S311 - the same words every time are what is wanted
     for _ in range(_MORE):
         pairs = [(chance.randint(1, 3), chance.randint(1, 3)) for _ in range(4)]

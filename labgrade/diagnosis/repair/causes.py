@@ -53,7 +53,7 @@ _INSERTED = {
 
 
 def cause(source: str, some: Sequence[Edit]) -> str:
-    """What was wrong with what these edits change alike; nothing where the change itself says it as well."""
+    """Return the mistake that these edits have in common; an empty text if the change itself says as much."""
     try:
         reader = _Reader(source)
     except (SyntaxError, ValueError, RecursionError):
@@ -63,7 +63,7 @@ def cause(source: str, some: Sequence[Edit]) -> str:
 
 
 class _Reader(Places):
-    """What stands where an edit is."""
+    """Describes the place of an edit."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -83,7 +83,7 @@ class _Reader(Places):
         return self._of_what_it_is_in(node, edit) or self._of_expression(node, edit)
 
     def _at_span(self, start: int, end: int) -> ast.expr | ast.stmt | None:
-        """The outermost node that an edit puts something in place of; that of an attribute where its name is."""
+        """Return the outermost node that an edit replaces; for an attribute, the one whose name it replaces."""
         for node in ast.walk(self._tree):
             if isinstance(node, ast.expr | ast.stmt):
                 first, last = self._span(node)
@@ -103,7 +103,7 @@ class _Reader(Places):
     def _of_statement(self, node: ast.stmt, edit: Edit) -> str:
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]) if edit.kind:
-                return f"`{short(self._text(target))} = ...` throws away what stood there before.{self._key(target)}"
+                return f"`{short(self._text(target))} = ...` throws away what stood there before.{self._of_key(target)}"
             case ast.Assign(targets=[target]) if edit.text.startswith(f"{self._text(target)} += "):
                 return f"`{short(self._text(target))} = ...` throws away what it held before."
             case ast.Expr(value=ast.Call() as call) if edit.text == "pass":
@@ -113,8 +113,8 @@ class _Reader(Places):
             case _:
                 return ""
 
-    def _key(self, target: ast.Subscript) -> str:
-        """When a key is the same for two."""
+    def _of_key(self, target: ast.Subscript) -> str:
+        """Return why a subscript's key may be the same for several items."""
         shown = short(self._text(target.slice))
         if self._from_children(shown):
             return f" `{shown}` is a name within the module around it: several may have the same."
@@ -132,7 +132,7 @@ class _Reader(Places):
                 return f" `{shown}` is the same for several of them."
 
     def _from_children(self, name: str) -> bool:
-        """Whether it is a name that named_children() gives, in a loop."""
+        """Return whether a name is the one that named_children() gives in a loop."""
         return any(
             isinstance(each, ast.For)
             and isinstance(each.target, ast.Tuple)
@@ -142,7 +142,7 @@ class _Reader(Places):
         )
 
     def _bound(self, node: ast.expr) -> ast.expr:
-        """What a name is bound to where that is said once; else the node itself."""
+        """Return the value that a name is bound to, if that is done once; else the node itself."""
         if not isinstance(node, ast.Name):
             return node
         values = [
@@ -194,12 +194,12 @@ class _Reader(Places):
             case ast.Constant(value=bool()):
                 return ""
             case ast.Constant(value=int(at)):
-                return self._index(node, at, text)
+                return self._of_index(node, at, text)
             case _:
                 return ""
 
     def _of_call(self, node: ast.Call, text: str) -> str:
-        """What a call did that is left out."""
+        """Return what a call did that the edit leaves out."""
         name, given = self._text(node.func).rpartition(".")[2], [self._text(each) for each in node.args]
         match name, given:
             case (("round" | "int" | "floor" | "trunc" | "ceil" | "rint"), [value, *_]) if text == value:
@@ -230,7 +230,7 @@ class _Reader(Places):
             case ast.BinOp(op=ast.FloorDiv()) if text.startswith("-(-"):
                 return "`//` rounds down: what is left over behind the last whole one is dropped."
             case ast.BinOp(op=ast.Mult() | ast.Add() | ast.Sub() | ast.Div() | ast.FloorDiv()):
-                return self._operand(node, edit)
+                return self._of_operand(node, edit)
             case ast.BoolOp(op=ast.And()) if gone := self._gone(node, edit):
                 return f"`{gone}` lets too little through."
             case ast.BoolOp(op=ast.Or()) if gone := self._gone(node, edit):
@@ -247,7 +247,7 @@ class _Reader(Places):
                 return ""
 
     def _of_what_it_is_in(self, node: ast.expr, edit: Edit) -> str:
-        """What follows from where an expression stands: as a condition, as a factor."""
+        """Return the cause that follows from where an expression stands: as a condition, as a factor."""
         above, text, shown = self._above.get(id(node)), edit.text, short(self._text(node))
         match above:
             case ast.comprehension() if any(each is node for each in above.ifs) and text == "True":
@@ -268,8 +268,8 @@ class _Reader(Places):
             case _:
                 return ""
 
-    def _operand(self, node: ast.BinOp, edit: Edit) -> str:
-        """The operand that is too many, where one is left out."""
+    def _of_operand(self, node: ast.BinOp, edit: Edit) -> str:
+        """Return the operand that is too many, if the edit leaves one out."""
         left, right = self._text(node.left), self._text(node.right)
         kept = edit.text.removeprefix("(").removesuffix(")")
         gone = right if kept in (left, edit.text) and edit.text in (left, f"({left})") else ""
@@ -288,13 +288,13 @@ class _Reader(Places):
                 return f"It is divided by `{shown}`, and should not be."
 
     def _of_hook(self, node: ast.AST) -> tuple[str, ...]:
-        """The last three parameters of the function around it."""
+        """Return the last three parameters of the function around a node."""
         scope = next((each for each in self._around(node) if isinstance(each, ast.FunctionDef | ast.Lambda)), None)
         given = scope.args.args[: len(scope.args.args) - len(scope.args.defaults)] if scope else []
         return tuple(each.arg for each in given[-3:]) if len(given) >= 3 else ()  # noqa: PLR2004
 
     def _factors(self, node: ast.expr) -> list[str]:
-        """The factors of the product that an expression is one of."""
+        """Return the factors of the product that an expression belongs to."""
         product: ast.AST = node
         while isinstance(above := self._above.get(id(product)), ast.BinOp) and isinstance(above.op, ast.Mult):
             product = above
@@ -315,8 +315,8 @@ class _Reader(Places):
                 return short(self._text(each))
         return ""
 
-    def _index(self, node: ast.Constant, at: int, text: str) -> str:
-        """Another one of several than is taken."""
+    def _of_index(self, node: ast.Constant, at: int, text: str) -> str:
+        """Return the cause if the edit takes another one of the first elements."""
         held = self._above.get(id(node))
         try:
             other = int(text)

@@ -23,7 +23,7 @@ _OF_HOOK = 3  # parameters: the module, what it is given, what it puts out
 
 
 def edits(source: str, name: str) -> list[Edit]:
-    """The changes of what a function of a source leads to, the likeliest first; none of what is no Python."""
+    """Return the edits of the code that a function leads to, the likeliest first; none if the source is no Python."""
     try:
         tree = code.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -36,7 +36,7 @@ def edits(source: str, name: str) -> list[Edit]:
 
 
 def leading_to(source: str, lines: Collection[int]) -> list[str]:
-    """The functions at the top of a source that lead to a statement in which one of these lines stands."""
+    """Return the functions at the top of a source that lead to a statement with one of these lines."""
     tree = code.parse(source)
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     return [name for name in names if any(_holds(node, lines) for _, node in _reached(tree, name))]
@@ -47,7 +47,7 @@ def _holds(node: ast.stmt, lines: Collection[int]) -> bool:
 
 
 def _reached(tree: ast.Module, name: str) -> Iterator[tuple[int, ast.stmt]]:
-    """The statements at the top of a module that a function leads to, with how far away each is."""
+    """Yield the top-level statements that a function leads to, with how many calls away each is."""
     bound = {bind: node for node in tree.body for bind in _binds(node)}
     waiting, seen, far = [name], {name}, 0
     while waiting:
@@ -160,7 +160,7 @@ class _Finder(Expressions):
         self._put(node, "pass", rank, "")
 
     def _loop(self, node: ast.For) -> None:
-        """Go on to the end where something returns within, or take layers without children alone."""
+        """Go on to the end of a loop that returns within, or take only layers without children."""
         first = node.body[0]
         start = self._span(first)[0]
         room = " " * first.col_offset
@@ -182,7 +182,7 @@ class _Finder(Expressions):
                 )
 
     def _parameters(self, node: _Scope) -> None:
-        """Bind the variables of the loops around a function, and take neighbours of its parameters the other way."""
+        """Bind loop variables of the enclosing function, and swap neighbouring parameters."""
         names = [each.arg for each in node.args.args]
         free = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - set(names)
         late = [name for targets in self._loops for name in targets if name in free]
@@ -200,7 +200,7 @@ class _Finder(Expressions):
 
 
 def _chained(node: ast.stmt) -> list[ast.expr]:
-    """The calls of a statement that is one, each of what the one before it gives."""
+    """Return the calls of a chain, `a().b().c()`, that a statement consists of."""
     calls: list[ast.expr] = []
     last = getattr(node, "value", None)
     while isinstance(last, ast.Call):

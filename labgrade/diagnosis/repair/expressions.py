@@ -134,7 +134,7 @@ _PAIR = 2
 
 
 class Expressions(Places):
-    """Collects the changes of expressions; `_arguments` are the names of what the function is given.
+    """Collects the edits of expressions; `_arguments` are the names of the function's arguments.
 
     `_hook`: the parameters of the function around it, if they are as many as a forward hook has.
     """
@@ -144,7 +144,7 @@ class Expressions(Places):
     _unused: Sequence[ast.expr] = ()
 
     def _expression(self, node: ast.AST) -> None:
-        """The changes of one node, whatever kind it is; not of what is below it."""
+        """Add the edits of one node, whatever its kind, but not those of nodes below it."""
         way = _WAYS.get(type(node))
         if way:
             getattr(self, way)(node)
@@ -163,7 +163,7 @@ class Expressions(Places):
         self._put(node, self._text(node.orelse), 3)
 
     def _element(self, node: ast.ListComp | ast.GeneratorExp) -> None:
-        """What is gone through itself, in place of what is made of it."""
+        """Add an edit that takes the element of a loop itself, in place of what is made of it."""
         target = node.generators[0].target
         if isinstance(target, ast.Name) and not isinstance(node.elt, ast.Name):
             self._put(node.elt, target.id, 2)
@@ -202,7 +202,7 @@ class Expressions(Places):
             self._put(node, f"({', '.join(base + each for each in _LAYERS)})", 3)
 
     def _counterparts(self, node: ast.Name | ast.Attribute) -> list[str]:
-        """Names of the source that say height where this one says width, or what comes out for what goes in."""
+        """Return names of the source that say height for this one's width, or output for its input."""
         if not isinstance(node, ast.Name):
             return []
         words = re.split(r"(_|\d+)", node.id)
@@ -301,7 +301,7 @@ class Expressions(Places):
             self._add((start, end), "", 1, (short(self._text(word)), ""))
 
     def _function(self, node: ast.Call) -> None:
-        """Another function, or more around what one is given."""
+        """Add edits that call another function, or one more around a value."""
         function, arguments = node.func, node.args
         match function:
             case ast.Name(id="round"):
@@ -318,7 +318,7 @@ class Expressions(Places):
                 pass
 
     def _keywords(self, node: ast.Call) -> None:
-        """Add what a convolution written by oneself leaves at its default."""
+        """Add arguments of a functional convolution that are left at their defaults."""
         there = {each.arg for each in node.keywords}
         layers = [
             self._text(each.value)
@@ -334,7 +334,7 @@ class Expressions(Places):
                     self._add((end, end), f", {more}", 1, (f"{name}(...)", f"{name}(..., {more})"))
 
     def _whole(self, node: ast.expr) -> None:
-        """What has children, in place of going through them."""
+        """Add an edit that takes a module in place of its children."""
         match node:
             case ast.Call(func=ast.Attribute(value=whole, attr="children"), args=[]):
                 self._put(node, f"[{self._text(whole)}]", 2)

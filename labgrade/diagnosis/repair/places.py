@@ -15,11 +15,11 @@ _CONDITIONS = (*_FIXED, "pass")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`.
+    """A text to put in place of `start` to `end` of a source. `was` is what a student reads there, in `line`.
 
-    `kind`: what several edits do alike, each in its own place.
-    `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed;
-    `whole`: from where to where a student reads of it, where that is more; `less`: it takes something away alone.
+    `kind`: what several edits do alike, each in its own place. `rank`: the smaller, the likelier it helps; `far`: how
+    many calls lie between the function and the place; `whole`: a larger range to show to the student; `less`: it only
+    takes something away.
     """
 
     start: int
@@ -36,16 +36,16 @@ class Edit:
 
     @property
     def span(self) -> tuple[int, int]:
-        """From where to where a student reads of it, which may be more than is changed."""
+        """Return the range that a student reads of the edit, which may be larger than what is changed."""
         return min(self.start, self.whole[0] or self.start), max(self.end, self.whole[1])
 
     @property
     def likely(self) -> int:
-        """When to try it: what stands in the function itself comes before the same in what that calls."""
+        """Return when to try the edit: one in the function itself comes before the same in what that calls."""
         return self.rank + 2 * min(self.far, _FAR)
 
     def says(self) -> str:
-        """What to change, in words for the student."""
+        """Return the change in words for the student."""
         if not self.becomes:
             return f"without `{self.was}` in line {self.line}"
         if not self.was:
@@ -55,7 +55,7 @@ class Edit:
         return f"with `{self.becomes}` in place of `{self.was}` in line {self.line}"
 
     def applied(self, source: str) -> str:
-        """The source with it."""
+        """Return the source with the edit."""
         return source[: self.start] + self.text + source[self.end :]
 
 
@@ -118,9 +118,9 @@ class Places:
 
 
 def statements(source: str) -> list[str]:
-    """A source in parts, each from the line in which a statement at its top begins to where the next one does.
+    """Return a source in parts, each from the first line of a top-level statement to that of the next one.
 
-    Of what stands on one line the whole is one part.
+    Statements that share a line are one part.
     """
     lines = source.split("\n")
     begins, end = [0], 0
@@ -134,19 +134,19 @@ def statements(source: str) -> list[str]:
 
 
 def closed(node: ast.expr, text: str) -> str:
-    """An operand as it can stand anywhere."""
+    """Return an operand so that it can stand anywhere, in brackets if need be."""
     simple: Any = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
     return text if isinstance(node, simple) else f"({text})"
 
 
 def short(text: str) -> str:
-    """A text on one line, as much of it as one reads."""
+    """Return a text on one line, cut to what people read."""
     line = " ".join(text.split())
     return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 4]} ..."
 
 
 def apart(one: str, other: str) -> tuple[str, str]:
-    """Two texts as `short` shows them, from shortly before the first place where they differ if that is far behind."""
+    """Return two texts as `short` shows them, from shortly before their first difference if that is far behind."""
     lines = [" ".join(each.split()) for each in (one, other)]
     differs = (at for at, (this, that) in enumerate(zip(*lines, strict=False)) if this != that)
     same = next(differs, min(map(len, lines)))

@@ -48,7 +48,7 @@ _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """Changes, and slips (`says`) besides, that account for a function on all networks but those of the words `but`."""
+    """Changes, and a `slip` besides, that make a function right on all networks but those of the words `but`."""
 
     edits: tuple[Edit, ...]
     tried: int
@@ -59,11 +59,12 @@ class Repair:
     cause: str = ""
 
     def says(self) -> str:
-        """It in words for the student."""
+        """Return the repair in words for the student."""
         said = ", and ".join(each.says() for each in self.edits)
         said += "," if said.endswith(" holds") else ""
         more = f" and {len(self.but) - _MOST_NAMED} more" if len(self.but) > _MOST_NAMED else ""
-        named = f"{', '.join(self.but[:_MOST_NAMED])}{more}"
+        *first, last = self.but[:_MOST_NAMED] or ("",)
+        named = f"{', '.join([*first, last])}{more}" if more or not first else f"{', '.join(first)} and {last}"
         besides = f"; what it does with {named} is another matter" if self.but else ""
         small = "small networks" if self.on == "networks" else self.on
         on = f"on all {self.tried} {small} on which it was called{besides}."
@@ -74,10 +75,10 @@ class Repair:
 
 
 class Repairs:
-    """What makes one function right: found once for the small networks, and for a few subjects of the task's own.
+    """Finds the change that makes one function right: once for the small networks, and for a few subjects of the task.
 
-    With `known` there is a slip that accounts for most of them: what is left is little, and two changes fit by chance.
-    Of a `failing` one, what it gives elsewhere is another matter.
+    With `known` a slip accounts for most of them: what is left is little, and two changes fit by chance. Of a `failing`
+    function, values elsewhere tell nothing.
     """
 
     def __init__(self, trials: Trials, called: Sequence[Called], *, known: bool = False, failing: bool = False) -> None:
@@ -87,7 +88,7 @@ class Repairs:
         self._searches = 0
 
     def of_all(self) -> str:
-        """What makes it right on the small networks; nothing where there is no such thing, or it is right there."""
+        """Return the repair for the small networks in words; an empty text if there is none, or they are right."""
         bad = [each for each in self._called if not (each.right or (self._failing and each.trial.value is not None))]
         if not self._found:
             search = (
@@ -99,7 +100,7 @@ class Repairs:
         return self._found[0].says() if self._found[0] is not None else ""
 
     def says(self, subject: SubjectSpec, own: Trial) -> str:
-        """What makes it right on the small networks, or else on a subject, and changes nothing that is right.
+        """Return the repair for the small networks in words, or else one for a subject that changes nothing right.
 
         Of a large subject only types that hold too little are looked at.
 
@@ -118,7 +119,7 @@ class Repairs:
         return repair.says() if repair is not None else ""
 
     def _holds_on(self, subject: SubjectSpec, own: Trial) -> bool:
-        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone."""
+        """Return whether the repair for the small networks is right here, too: else it fits by chance, or not alone."""
         (repair,) = self._found
         if repair is None or self._source is None:
             return False
@@ -127,7 +128,7 @@ class Repairs:
 
 
 class _Search:
-    """Which changes of a source make it right, those to one of the `texts` where there are some."""
+    """Searches for changes of a source that make it right, only of those to one of the `texts` if there are some."""
 
     def __init__(
         self,
@@ -150,11 +151,11 @@ class _Search:
         self._better: Sequence[Edits] = ()
 
     def found(self) -> Repair | None:
-        """One change; two of those that change something; or one beside a slip."""
+        """Return one change; two changes that each make a difference; or one beside a slip."""
         return self.alone() or (None if self._known else self._in_pairs() or self._beside_a_slip())
 
     def alone(self) -> Repair | None:
-        """One change."""
+        """Return one change."""
         wanted = edits(self._source.text, self._source.function)
         single: list[Edits] = [tuple(each for each in wanted if each.text == text) for text in WIDE]
         single.append(tuple(each for each in wanted if (each.was.rpartition(".")[2], each.text) in KEPT_EACH))
@@ -179,13 +180,13 @@ class _Search:
         return self._confirmed(sorted(order, key=lambda some: not (len(some) > 1 and some[0].kind)))
 
     def holds(self, repair: Repair) -> bool:
-        """Whether changes make it right wherever it was called, and a slip beside them accounts for the rest."""
+        """Return whether changes make the function right wherever it was called, as far as a slip does not."""
         done = self._changed(repair.edits)
         pairs = zip(self._called, done, strict=False)
         return len(done) == len(self._called) and all(self._accounted(*each, repair.beside) for each in pairs)
 
     def _in_pairs(self) -> Repair | None:
-        """Two changes: one that makes more of a table right with any other, or those that change something."""
+        """Return two changes: one that makes more of a table right with any other, or two that each matter."""
         left = [some for some, _ in self._values.values()][:_MOST_PAIRED]
         likely = [(left[one], left[other]) for one, other in sorted(combinations(range(len(left)), 2), key=sum)]
         both = [*product(self._better, self._single), *likely]
@@ -194,7 +195,7 @@ class _Search:
         return self._confirmed([some for some, trial in tried if not wrong(trial)])
 
     def _beside_a_slip(self) -> Repair | None:
-        """A change behind which nothing but a slip is left."""
+        """Return a change after which only a slip is left."""
         if self._usual[-1].trial.value is None:  # what is left of a function that fails may be nothing at all
             return None
         bases = bases_of(self._trials.check, self._trials.quantities)[:1]
@@ -213,7 +214,7 @@ class _Search:
         return None
 
     def _tried(self, several: Sequence[Edits], on: Called, seconds: float = _SECONDS) -> list[tuple[Edits, Trial]]:
-        """What each changed function gives on one network, where it gives something."""
+        """Return what each changed function gives on one network, if it gives something."""
         if not several:
             return []
         parts = statements(self._source.text)
@@ -231,9 +232,9 @@ class _Search:
         return [(some, trial) for some, trial in zip(several, done, strict=False) if trial is not None]
 
     def _confirmed(self, several: Sequence[Edits], slip: Hypothesis | None = None, says: str = "") -> Repair | None:
-        """The change that is right wherever the function was called, but for the fewest rarer networks than are wrong.
+        """Return the change that is right wherever the function was called, but for the fewest rare networks.
 
-        With a `slip` it is what that makes, and the slip makes the difference on some.
+        With a `slip`, right is what the slip gives, and the slip makes a difference on some.
         """
         found: Repair | None = None
         for some in several[:_MOST_CONFIRMED]:
@@ -269,14 +270,14 @@ class _Search:
         return found
 
     def _leaves(self, some: Edits, slip: Hypothesis) -> bool:
-        """Whether a change leaves a slip, and nothing else, on a few networks: on most it fits one by chance."""
+        """Return whether a change leaves only a slip on a few networks: on most of them slips fit by chance."""
         few = self._usual[-1 - _FEW : -1]
         with self._written(self._with(some)) as changed:
             done = changed.ahead([each.network.subject for each in few])
         return len(done) == len(few) and all(self._accounted(*each, slip) for each in zip(few, done, strict=True))
 
     def _spoils(self, pairs: Sequence[tuple[Called, Trial]]) -> bool:
-        """Whether a change makes something wrong that other checks of the same function look at."""
+        """Return whether a change makes something wrong for which other checks call the same function."""
         return any(
             self._is_right(other, each, each.trial) and not self._is_right(other, each, trial)
             for other in self._trials.others
@@ -284,7 +285,7 @@ class _Search:
         )
 
     def _spoils_others(self, some: Edits) -> bool:
-        """Whether a change makes another function wrong that is asked for, too, and leads to what is changed."""
+        """Return whether a change spoils another function that the task asks for and that uses the changed code."""
         names = leading_to(self._source.text, {each.line for each in some})
         return any(self._spoils_function(other, some) for other in self._trials.beside(self._source, names))
 
@@ -311,14 +312,14 @@ class _Search:
             return False
 
     def _changed(self, some: Edits) -> list[Trial]:
-        """What the function gives with changes, on all networks as far as it returns."""
+        """Return what the changed function gives on all networks, up to the first failure."""
         subjects = [each.network.subject for each in self._called]
         with self._written(self._with(some)) as changed:
             # What is no plain data leaves nothing of all: of files out of the ordinary that is another matter.
             return changed.ahead(subjects) or changed.ahead(subjects[: self._asked % len(subjects)])
 
     def _with(self, some: Edits) -> str:
-        """The source with changes."""
+        """Return the source with changes."""
         text = self._source.text
         for each in sorted(some, key=lambda each: -each.start):
             text = each.applied(text)
@@ -339,14 +340,14 @@ class _Search:
 
 
 def _within(parts: Sequence[str], edit: Edit) -> tuple[int, int, int, str]:
-    """The part in which an edit is, where it begins and ends there, and its text."""
+    """Return the part of the source that holds an edit, its range, and its text."""
     begins = [0, *accumulate(len(each) for each in parts)]
     part = bisect_right(begins, edit.start) - 1
     return part, edit.start - begins[part], edit.end - begins[part], edit.text
 
 
 def _everywhere(some: Sequence[Edit]) -> list[Edits]:
-    """The changes that can be made in several places, made in all of them."""
+    """Return the changes that can be made in several places, made in all of them."""
     alike: dict[tuple[str, str], list[Edit]] = {}
     for each in some:
         alike.setdefault((each.was, each.text), []).append(each)
@@ -356,7 +357,7 @@ def _everywhere(some: Sequence[Edit]) -> list[Edits]:
 
 
 def _is_something(value: object) -> bool:
-    """Whether it is neither 0 nor an empty table: these are what many a change and many a slip make."""
+    """Return whether a value is neither 0 nor an empty table, which many changes and slips give."""
     return bool(value.value if isinstance(value, Number) else value.rows if isinstance(value, Table) else value)
 
 

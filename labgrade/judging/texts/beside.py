@@ -34,14 +34,14 @@ THOP = re.compile(r"\d{1,3}\.\d{3}B")
 
 
 def as_trainable(each: Sighting, of_all: Line) -> Sighting:
-    """The number of all parameters, where a line with a number says of all of them that they are trainable."""
+    """Return the number of all parameters, if a line with a number says that all of them are trainable."""
     numbers = any(isinstance(piece.value, Number) for piece in of_all.pieces)
     whole = numbers and each.rank == Rank.OTHER and "parameters" in each.piece.said and {*each.piece.said} <= _WHOLE
     return replace(each, rank=Rank.NAMED) if whole else each
 
 
 def is_same_number(one: Sighting, other: Sighting) -> bool:
-    """Whether two readings of a line are of one number, of which the one may have lost its first digits."""
+    """Return whether two readings of a line are of one number, from which one may have lost its first digits."""
     if one.line.place != other.line.place and not other.line.place.startswith(f"{one.line.place},"):
         return False
     own, others = ("".join(filter(str.isdigit, each.number.text)) for each in (one, other))
@@ -53,7 +53,7 @@ def is_same_number(one: Sighting, other: Sighting) -> bool:
 
 
 def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
-    """Whether one was rounded by a tool, beside a larger number in full of its magnitude: it is no total of that."""
+    """Return whether a tool rounded a number beside a larger one in full, so that it is no total of that one."""
     number = one.number
     if number.digits is None or number.digits > CLAIMABLE_DIGITS or number.half_unit < 1:
         return False
@@ -62,7 +62,7 @@ def is_rounder(one: Sighting, others: Iterable[Sighting]) -> bool:
 
 
 def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighting]) -> bool:
-    """Whether a line pairs its numbers with like labels, so that the nearest one is not of these words: `5 / 4 / 1`."""
+    """Return whether numbers are paired with like labels, `5 / 4 / 1`, so that the nearest is of other words."""
     asked = wanted.asked & SPECIAL
     line = [each for each in said if each.line.place == claimed.line.place]
     own = [each for each in line if asked & {*each.piece.said} and not each.piece.titled]
@@ -70,12 +70,12 @@ def is_of_another(wanted: WantedNumber, claimed: Sighting, said: Iterable[Sighti
 
 
 def is_wrong(each: Sighting, distinct: list[Sighting], judged: dict[int, Verdict]) -> bool:
-    """Whether none of the right ones agrees with it."""
+    """Return whether no right number agrees with it."""
     return not any(judged[id(one)].credit == 1 and agree(one.number, each.number) for one in distinct)
 
 
 def all_trainable(lines: Iterable[Line]) -> Line | None:
-    """The line that says of all parameters that they are trainable."""
+    """Return the line that says of all parameters that they are trainable."""
     for line in lines:
         text = " ".join(line.words).lower()
         if line.code or line.quoted or not pattern("everything").search(text) or pattern("exceptions").search(text):
@@ -87,14 +87,14 @@ def all_trainable(lines: Iterable[Line]) -> Line | None:
 
 
 def with_point(number: Number) -> Number:
-    """A number whose comma may as well be a decimal one, `1,498 GMac`, read so; others as they are."""
+    """Return a number with its comma read as a decimal one if it may be, `1,498 GMac`; others as they are."""
     match = _COMMA.fullmatch(number.text)
     value = number.value / 1000 if match else number.value
     return replace(number, value=value, half_unit=number.half_unit / 1000) if match else number
 
 
 def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
-    """The first of some numbers, two at least, that add up to a whole, as far as they were printed; none otherwise."""
+    """Return the first numbers, two at least, that add up to a whole, to their printed precision; none otherwise."""
     total, off = Fraction(0), whole.half_unit
     for count, each in enumerate(numbers[:MOST_PARTS], start=1):
         total, off = total + each.number.value, off + each.number.half_unit
@@ -106,7 +106,7 @@ def adding_up(whole: Number, numbers: Sequence[Sighting]) -> list[Sighting]:
 
 
 def claimed_by(answer: Answered, lines: Sequence[Line], words: Sequence[str]) -> Sighting | None:
-    """What stands plainly behind the spec's words, as a candidate; none where it is quoted, and so another's words."""
+    """Return the value plainly behind the spec's words, as a candidate; none if it is quoted from somebody else."""
     if not isinstance(answer, Answer) or not isinstance(answer.value, Number):
         return None
     place = answer.origin.partition(",")[0]
@@ -122,20 +122,20 @@ _ABOVE = 6  # lines
 
 
 def units_on(line: Line) -> list[Unit]:
-    """The units that stand by themselves on a line."""
+    """Return the units that stand by themselves on a line."""
     found = [label_unit(word) for word in dict.fromkeys(line.words)]
     return [unit for unit in found if unit is not None and unit.scale != 1]
 
 
 def units_above(lines: Sequence[Line], line: Line) -> list[Unit]:
-    """The units on a line and on those above it, the nearest first."""
+    """Return the units on a line and on those above it, the nearest first."""
     at = next((at for at, each in enumerate(lines) if each.place == line.place), 0)
     near = [each for each in lines[max(0, at - _ABOVE) : at + 1] if not each.code]
     return [unit for each in reversed(near) for unit in units_on(each)]
 
 
 def scaled(number: Number, scale: Fraction, unit: str) -> Number:
-    """A number in a unit that stands elsewhere."""
+    """Return a number in a unit that is elsewhere in the text."""
     digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
     half = (number.half_unit or Fraction(1, 2)) * scale
     return replace(number, value=number.value * scale, half_unit=half, digits=digits, text=f"{number.text} {unit}")
@@ -144,7 +144,7 @@ def scaled(number: Number, scale: Fraction, unit: str) -> Number:
 def table_in_sight(
     judged: Callable[[Value], Verdict], table: Table, as_it_is: Verdict, lines: Sequence[Line]
 ) -> Verdict:
-    """MANUAL where all rows are right in a unit that stands beside the table; else the verdict as it is."""
+    """Return MANUAL if all rows are right in a unit beside the table; else the verdict as it is."""
     for line in lines:
         for unit in units_on(line):
             rows = (
@@ -164,7 +164,7 @@ def _cell_in(cell: Scalar | None, unit: Unit) -> Scalar | None:
 def said_in_order(
     right: Sequence[Number], lines: Iterable[Line]
 ) -> tuple[Line, Sequence[Number]] | tuple[None, Sequence[Number]]:
-    """The line, or the first of all lines, of which the numbers are those that are right, each in its place; and these.
+    """Return the line, or the first of all lines, with exactly the right numbers in order; and these numbers.
 
     `6,624,904 / 6,624,904 / 0`, once or several times: so many digits in their order are no accident.
     """
@@ -179,7 +179,7 @@ def said_in_order(
 
 
 def labelled_otherwise(words: Sequence[str], lines: Iterable[Line]) -> bool:
-    """Whether lines name what the answers are about in another order: `frozen / trainable: 5 / 2`."""
+    """Return whether lines name the answers in another order: `frozen / trainable: 5 / 2`."""
     asked = [kind for each in words for kind in SPECIAL & concepts(each)]
     said = [kind for line in lines for word in line.words for kind in SPECIAL & concepts(word)]
     first = [kind for kind in dict.fromkeys(said) if kind in asked]
@@ -187,7 +187,7 @@ def labelled_otherwise(words: Sequence[str], lines: Iterable[Line]) -> bool:
 
 
 def _said_by(line: Line) -> list[Number]:
-    """The numbers of a line in order, also those of a list in brackets; none where one is doubted."""
+    """Return the numbers of a line in order, also those of a list in brackets; none if one is doubted."""
     found: list[Number] = []
     for piece in line.pieces:
         if piece.doubt:

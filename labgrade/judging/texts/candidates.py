@@ -51,7 +51,7 @@ _OPERATIONS = frozenset({"macs", "flops"})  # a number of one is no number of th
 
 
 class Candidates:
-    """What the lines of a section say that may be one number. `claimed`: it stands plainly behind the spec's words."""
+    """The values in a section's lines that may be one number. `claimed`: the value plainly behind the spec's words."""
 
     def __init__(self, wanted: WantedNumber, lines: Sequence[Line], claimed: Sighting | None = None) -> None:
         self._wanted, self._lines = wanted, lines
@@ -77,7 +77,7 @@ class Candidates:
         self._plain = self._not_replaced([each for each in plain if not is_rounder(each, plain)])
 
     def _without_prefix(self, each: Sighting) -> Sighting:
-        """A number whose B is thop's word for no prefix, `858.000B`, where that is right and a billion is not."""
+        """Return a number whose B is thop's word for no prefix, `858.000B`, if that is right and a billion is not."""
         if not THOP.fullmatch(each.number.text) or self._is_right(each):
             return each
         value, half = each.number.value / 10**9, each.number.half_unit / 10**9
@@ -85,7 +85,7 @@ class Candidates:
         return plain if self._is_right(plain) else each
 
     def _settled(self, each: Sighting) -> Sighting:
-        """A number, without a doubt whether it or another is meant where both are right."""
+        """Return a number; without doubt whether it or another is meant, if both are right."""
         if each.piece.doubt != "or":
             return each
         either = [one for one in self._said if one.line is each.line and one.piece.doubt == "or"]
@@ -93,7 +93,7 @@ class Candidates:
         return replace(each, piece=replace(each.piece, doubt="")) if right else each
 
     def _of_size(self, each: Sighting) -> bool:
-        """Whether a number may be meant at all: a small one only where its label says so."""
+        """Return whether a number may be meant at all: a small one only if its label fits."""
         if self._wanted.small:
             return each.rank >= Rank.NAMED or not each.piece.small or self._sums_up(each)
         return (
@@ -103,7 +103,7 @@ class Candidates:
         )
 
     def _sums_up(self, each: Sighting) -> bool:
-        """Whether a right number is called a total, and is what several before it add up to."""
+        """Return whether a right number is called a total, and several numbers before it add up to it."""
         if self._sums is None:
             self._sums = {id(one.piece) for one in self._right_sums()}
         return id(each.piece) in self._sums
@@ -116,7 +116,7 @@ class Candidates:
                 yield self._said[at]
 
     def _not_replaced(self, found: list[Sighting]) -> list[Sighting]:
-        """Without numbers in whose place a later line puts another: `Oops, again without ...`."""
+        """Return the numbers that no later line replaces: `Oops, again without ...`."""
         later = [
             each
             for each in self._said
@@ -130,7 +130,7 @@ class Candidates:
         return any(line.corrects for line in between(self._lines, first, later))
 
     def _is_part(self, other: Sighting, best: Sighting) -> bool:
-        """Whether a number is one of several that follow one another and add up to the best."""
+        """Return whether a number is one of several that follow one another and add up to the best."""
         if self._parts is None:
             others = [each for each in self._said if not agree(each.number, best.number)]
             own = [each for each in others if each.rank > Rank.OTHER]
@@ -139,37 +139,37 @@ class Candidates:
         return id(other.piece) in self._parts
 
     def _lacks_its_unit(self, each: Sighting) -> bool:
-        """Whether a bare number with a decimal point would be right in some unit: 26.499616, and no word of MB."""
+        """Return whether a bare number with a decimal point would be right in some unit: 26.499616, without MB."""
         if not (is_bare(each.number) and 0 < each.number.half_unit < 1) or digits_of(each.number) <= CLAIMABLE_DIGITS:
             return False
         scales = [Fraction(base) ** power for base in (1000, 1024) for power in (1, 2, 3)]
         return any(self._is_right(replace(each, number=scaled(each.number, one, ""))) for one in scales)
 
     def _replaced_right(self, meant: Sighting) -> bool:
-        """Whether a right number was taken back for this one, so that a person should look."""
+        """Return whether this number replaces a right one, so that a person should look."""
         right = [each for each in self._said if self._is_right(each) and each.rank > Rank.OTHER]
         return any(each.piece.doubt == "taken back" or self._replaces(meant, each) for each in right)
 
     def _is_all_that_is_said(self, right: Sighting) -> bool:
-        """Whether a right number in full is the only large one of the task's own section, whatever it is called."""
+        """Return whether a right number in full is the only large one of the task's section, whatever its label."""
         large = [each for each in self._said if not each.piece.small and not agree(each.number, right.number)]
         plain = not (right.piece.doubt or right.line.shared or large) and digits_of(right.number) > LEAST_DIGITS
         other_noun = ({*right.piece.said} & _OPERATIONS) - self._wanted.asked  # FLOPs, where MACs are asked for
         return plain and not (self._is_of_others(right) or self._wanted.asked & SPECIAL or other_noun)
 
     def _is_alone_there(self, only: Sighting) -> bool:
-        """Whether a number is all that the task's own section says: with its unit or in full."""
+        """Return whether a number is the only one in the task's own section: with its unit or in full."""
         large = [each for each in self._said if not each.piece.small and not agree(each.number, only.number)]
         of_memory = self._wanted.kind != "bytes" or only.piece.measures or not {*only.piece.said} & {"parameters"}
         telling = only.piece.measures == self._wanted.kind or (of_memory and digits_of(only.number) >= LEAST_DIGITS)
         return telling and not (large or only.line.shared or self._right_somewhere() or self._has_unit_in_sight(only))
 
     def _right_somewhere(self) -> bool:
-        """Whether a right number that is no accident stands in the section, be it doubted, quoted or in code."""
+        """Return whether the section has a right number that is no accident, be it doubted, quoted or in code."""
         return any(self._is_right(each) and digits_of(each.number) >= LEAST_DIGITS for each in self._everything)
 
     def _is_of_others(self, each: Sighting) -> bool:
-        """Whether a number's label is that of another answer of the task."""
+        """Return whether a number's label belongs to another answer of the task."""
         return any(labels(concepts(words), frozenset(each.piece.said)) for words in self._wanted.beside)
 
     def _is_claimable(self, meant: Sighting) -> bool:
@@ -177,13 +177,13 @@ class Candidates:
         return self._wanted.small or not meant.piece.small or not large
 
     def _parts_are_right(self, meant: Sighting) -> bool:
-        """Whether the other numbers of its line add up to what is right, though it is not their sum."""
+        """Return whether the line's other numbers add up to what is right, though this one is not their sum."""
         parts = {each.number.value for each in self._said if each.line.place == meant.line.place}
         whole = sum(parts - {meant.number.value})
         return len(parts) > PARTS and any(isinstance(one, Number) and one.value == whole for one in self._wanted.right)
 
     def _right_by_another_word(self, meant: Sighting) -> bool:
-        """Whether a right number stands in the section that nothing but its label keeps from being the answer."""
+        """Return whether the section has a right number that only its label keeps from being the answer."""
         return any(
             self._is_right(each) and digits_of(each.number) >= LEAST_DIGITS for each in self._plain if each is not meant
         )
@@ -195,11 +195,11 @@ class Candidates:
         return not any(are_rivals(each.number, meant.number) for each in self._said if not each.piece.small)
 
     def _is_as_near(self, each: Sighting, best: Sighting) -> bool:
-        """Whether a number's label is as good as that of another one: called a total, say."""
+        """Return whether a number's label fits as well as another number's: it is called a total, say."""
         return each.rank >= best.rank and each.says_total if best.says_total else each.rank >= Rank.GENERAL
 
     def _flooded(self, best: Sighting) -> bool:
-        """Whether so many numbers as well labelled are near the right one that some number had to be right."""
+        """Return whether there are so many numbers with labels as good near the right one that some had to be right."""
         like = next((abs(each.value) for each in self._wanted.right if isinstance(each, Number)), None)
         alike = {
             each.number.value
@@ -209,7 +209,7 @@ class Candidates:
         return len(alike) > MOST_ALIKE
 
     def _is_anothers(self) -> bool:
-        """Whether the text says nothing but another answer of the task: a total alone, and no word of what is asked."""
+        """Return whether the text only has another answer of the task: a total, and no word of what is asked."""
         wanted = self._wanted
         if not wanted.asked & SPECIAL or all(concepts(words) & SPECIAL for words in wanted.beside):
             return False
@@ -218,13 +218,13 @@ class Candidates:
         return not wanted.asked & SPECIAL & said.union(*map(concepts, sorted(words)))
 
     def _has_unit_in_sight(self, chosen: Sighting) -> bool:
-        """Whether a large number that is right without a unit has one beside it or above, in which it is wrong."""
+        """Return whether a large number, right without a unit, has one beside or above it in which it is wrong."""
         if self._wanted.small or not is_bare(chosen.number) or chosen.rank == Rank.WORDS:
             return False
         return any(len(unit.text) > 1 for unit in units_above(self._lines, chosen.line))
 
     def _in_sight(self) -> Sighting | None:
-        """The right value that a number without a unit comes to, in a unit on its line or above."""
+        """Return the right value that a number without a unit has in a unit on its line or above."""
         found = []
         for each in sightings("number", self._lines):
             if (

@@ -32,9 +32,9 @@ _LEAST_SAID = 3  # values that say more than chance
 
 
 def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
-    """MANUAL with how many names the longest list has; None where it is not asked for types, or nothing is listed.
+    """Return MANUAL with the number of names in the longest list; None if no types are asked for, or there is no list.
 
-    A person decides: they are the answer only if the list is one of all.
+    A person decides: the number is the answer only if the list is complete.
     """
     if not any("types" in each for each in wanted.label_sets):
         return None
@@ -50,7 +50,7 @@ def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 
 
 def _lists(lines: Sequence[Line]) -> Iterator[tuple[Line, frozenset[str]]]:
-    """The names behind a word of operators or types: on its line, or alone on the lines below it."""
+    """Yield the names behind a word for operators or types: on its line, or alone on the lines below it."""
     for place, line in enumerate(lines):
         words = line.words
         labelling = [at for at, word in enumerate(words) if concepts(word) & {"types", "operators"}]
@@ -73,7 +73,7 @@ def _is_name(word: str) -> bool:
 
 
 def left_open(wanted: WantedNumber, lines: Sequence[Line]) -> bool:
-    """Whether a line says that the value is still to come, `Trainable parameters: TODO`, and no other says it."""
+    """Return whether a line leaves the value open, `Trainable parameters: TODO`, and no other line has it."""
     others = [concepts(words) for words in wanted.beside]
     found = [each for each in sightings(wanted.kind, lines) if not (each.piece.small and not wanted.small)]
     if any(not any(labels(one, frozenset(each.piece.said)) for one in others) for each in found):
@@ -82,7 +82,7 @@ def left_open(wanted: WantedNumber, lines: Sequence[Line]) -> bool:
 
 
 def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> Choice | None:
-    """MANUAL where the words of a value stand before a blank, and what was read stands elsewhere and is wrong."""
+    """Return MANUAL if the value's words are before a blank, and a wrong value was read elsewhere."""
     line = _line_left_open(wanted, lines) if verdict.outcome is not Outcome.MANUAL else None
     if line is None:
         return None
@@ -91,14 +91,14 @@ def unfilled(wanted: WantedNumber, lines: Iterable[Line], verdict: Verdict) -> C
 
 
 def _line_left_open(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
-    """The first line that says the words of a value and that it is still to come: `Total MACs: ?`."""
+    """Return the first line with the value's words that leaves the value open: `Total MACs: ?`."""
     words = [(line, line.words) for line in lines if len(line.words) == len(line.pieces)]
     said = [(line, concepts(" ".join(each[:-1]))) for line, each in words if each and is_placeholder(each[-1])]
     return next((line for line, each in said if any(labels(label, each) for label in wanted.label_sets)), None)
 
 
 def numbers_said(lines: Sequence[Line], expected: Table) -> list[Line]:
-    """The lines that together say all numbers of a table, three at least, in the order of its rows if all are named."""
+    """Return the lines that together have all numbers of a table, at least three, in order if all rows are named."""
     numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
     wanted = {each for each in numbers if each >= TOLD_APART}
     said = [
@@ -111,7 +111,7 @@ def numbers_said(lines: Sequence[Line], expected: Table) -> list[Line]:
 
 
 def in_order(lines: Iterable[Line], expected: Table) -> bool:
-    """Whether the numbers of a column stand in the order of their rows' names, where all of those are there."""
+    """Return whether a column's numbers are in the order of the rows' names, if all names are there."""
     right = {row.name: cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
     pieces = [piece.value for line in lines if not (line.code or line.quoted) for piece in line.pieces]
     names = list(dict.fromkeys(each for each in pieces if isinstance(each, str) and each in right))
@@ -125,10 +125,10 @@ def in_order(lines: Iterable[Line], expected: Table) -> bool:
 def tables_lines(
     kind: TableType, expected: Table | None, lines: Sequence[Line], taken: frozenset[Fraction]
 ) -> list[Line]:
-    """The lines with values that may be a table which nobody could read; none where they are too few for its rows.
+    """Return the lines with values that may be a table which could not be read; none if there are too few.
 
-    A value is a number that is none of another answer, or a shape where the table has some. So are numbers that stand
-    with names of operators or of layers, and those of sums.
+    A value is a number that is no other answer's, or a shape if the table has some. Numbers beside names of operators
+    or layers, and those of sums, are values, too.
     """
     shapes = "shape" in kind.columns.values()
     decimals = shapes or "number" in kind.columns.values()
@@ -158,7 +158,7 @@ def _is_value(piece: LinePiece, taken: frozenset[Fraction], *, shapes: bool, dec
 
 
 def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[str, str]) -> list[Line]:
-    """The lines that together name all rows which are not empty, three at least."""
+    """Return the lines that together name all rows which are not empty, three at least."""
     wanted = {
         row.name for row in required if any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
     }
@@ -171,12 +171,12 @@ def _naming_all(lines: Sequence[Line], required: Sequence[Row], rows: Mapping[st
 
 
 def _names_two(line: Line, rows: Mapping[str, str]) -> bool:
-    """Whether a line names two rows, as a sum of theirs does."""
+    """Return whether a line names two rows, as for their sum."""
     return len({rows[name] for word in line.words if (name := plain_name(word)) in rows}) > 1
 
 
 def _names_rows(line: Line, *, shapes: bool) -> bool:
-    """Whether a line has operators' whole names and as many numbers, or a layer's with its sizes a column each."""
+    """Return whether a line has operators' whole names and as many numbers, or a layer's and a size for each column."""
     words = line.words
     numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
     operators = sum("::" in word for word in words)
@@ -186,9 +186,9 @@ def _names_rows(line: Line, *, shapes: bool) -> bool:
 def choose_shape(
     right: Collection[Value], known: Collection[Value], judged: Callable[[Value], Verdict], lines: Sequence[Line]
 ) -> Choice | None:
-    """MANUAL where the lines say shapes of as many sizes as a `right` one; None where they say none.
+    """Return MANUAL if the lines have shapes with as many sizes as a `right` one; None if they have none.
 
-    Suggested is a right one, else the first that is `known` to be wrong.
+    It suggests a right shape, else the first that is `known` to be wrong.
     """
     ranks = {len(each) for each in right if isinstance(each, tuple)}
     said = [

@@ -35,9 +35,10 @@ _Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsFound:
-    """A table out of lines. `sure`: all of them have one form, and one value a column, so that nothing was chosen.
+    """A table put together from lines.
 
-    `rival`: another column of numbers may be meant as well, such as that of a partner.
+    `sure`: all of them have one form, and one value for each column, so that nothing was chosen. `rival`: another
+    column of numbers may be meant as well, such as a partner's.
     """
 
     table: Table
@@ -48,7 +49,7 @@ class RowsFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NamedValues:
-    """A name with the values that stand with it. `form`: what stands before the name, and how many values of a kind."""
+    """A name with the values beside it. `form`: what is before the name, and how many values of each kind."""
 
     name: str
     line: Line
@@ -57,7 +58,7 @@ class _NamedValues:
 
 
 def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> RowsFound | None:
-    """The table of lines that bear expected names; None where fewer than half of the names are there."""
+    """Return the table of lines with expected names; None if fewer than half of the names are there."""
     columns = {name: of for name, of in kind.columns.items() if of in _NUMBERS or of == "shape"}
     if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
         return None
@@ -98,13 +99,13 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
 
 
 def _leaves_out(line: Line) -> bool:
-    """Whether a line says between two values that some are left out: `and so on until`."""
+    """Return whether a line leaves out values between two others: `and so on until`."""
     words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces]
     return any(pair in (("so", "on"), ("and", "so"), ("etc", "")) for pair in pairwise(words)) and words.count("") > 1
 
 
 def _right(records: Sequence[_NamedValues], expected: Table) -> int:
-    """How many expected rows have a value of theirs among those that stand with their names."""
+    """Return how many expected rows have a value of theirs among those beside their names."""
     right = {row.name: [cell for cell in row.cells.values() if cell is not None] for row in expected.rows}
     said = {
         each.name
@@ -115,7 +116,7 @@ def _right(records: Sequence[_NamedValues], expected: Table) -> int:
 
 
 def _kinds_beside(lines: Sequence[Line], names: Mapping[str, str]) -> dict[str, str]:
-    """Names in the namespace of expected ones, on a line with one of these: rows that nobody expected."""
+    """Return unexpected names of the namespace of expected ones, on a line with one of these."""
     known = {name.partition(_NAMESPACE)[0] for name in names.values() if _NAMESPACE in name}
     words = [line.words for line in lines if known]
     beside = (word for each in words if any(plain_name(word) in names for word in each) for word in each)
@@ -123,13 +124,13 @@ def _kinds_beside(lines: Sequence[Line], names: Mapping[str, str]) -> dict[str, 
 
 
 def _without_value(used: Sequence[_NamedValues], names: Mapping[str, str]) -> set[str]:
-    """The rows that the same lines name without a value that could be read: `MaxPool2d once`."""
+    """Return the rows that the same lines name without a readable value: `MaxPool2d once`."""
     words = (word for each in used for word in each.line.words)
     return {names[plain_name(word)] for word in words if plain_name(word) in names} - {each.name for each in used}
 
 
 def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slots: Mapping[str, int]) -> bool:
-    """Whether another column of the lines comes to a sum of the same size as the one that was chosen."""
+    """Return whether another column of the lines has a sum of the same size as the chosen one."""
     column = next((name for name, of in columns.items() if of in _NUMBERS), None)
     if column is None:
         return False
@@ -146,9 +147,10 @@ def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slot
 
 
 def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:
-    """The records; a line that calls a row by another name than its own only beside another record, or below its name.
+    """Return the records whose names may be rows'.
 
-    `fc` is Linear under `conv`, and a layer in a table of layers.
+    A line with another name of a row than its own counts only beside another record, or below the row's name: `fc` is
+    Linear under `conv`, and a layer in a table of layers.
     """
     places = [each.line.number for each in records]
     return [
@@ -168,7 +170,7 @@ def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:
 
 
 def _of_the_table(extra: list[_NamedValues], used: Sequence[_NamedValues]) -> list[_NamedValues]:
-    """Those of further lines that stand among the rows of a table, or that go on with it above or below."""
+    """Return those of further lines that are among the rows of a table, or continue it above or below."""
     first, last = min(each.line.number for each in used), max(each.line.number for each in used)
     for each in extra:
         last = each.line.number if last < each.line.number <= last + _NEAR else last
@@ -178,9 +180,9 @@ def _of_the_table(extra: list[_NamedValues], used: Sequence[_NamedValues]) -> li
 
 
 def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
-    """A row a name: of several, as where two networks are spoken of, the one that is right, or the first.
+    """Return a row for each name: of several, as if there are two networks, the right row, or the first.
 
-    All of them where one stands right below the other: then it is the same table that says two things.
+    All of them if one is right below the other: the same table then has two values.
     """
     twice = [one.name for one, other in pairwise(rows) if one.name == other.name and one.cells != other.cells]
     if len(twice) > 1 and set(twice) <= {row.name for row in expected.rows}:
@@ -243,20 +245,20 @@ def _records(
 
 
 def _wraps(line: Line, at: Sequence[tuple[int, str]]) -> bool:
-    """Whether the first of several names leads to its value, and the last one to none: that begins the next line."""
+    """Return whether the first of several names leads to its value, and the last one's value is on the next line."""
     behind = [[not isinstance(piece.value, str) for piece in line.pieces[place:]] for place in (at[0][0], at[-1][0])]
     leads = not any(not isinstance(piece.value, str) for piece in line.pieces[: at[0][0]])
     return leads and any(behind[0]) and not any(behind[1])
 
 
 def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
-    """Whether a line below a name says its value: `count: 52`, and not an attribute such as `group: 1`."""
+    """Return whether a line below a name has its value: `count: 52`, and not an attribute such as `group: 1`."""
     words = {word.lower().rstrip("s") for word in line.words}
     return "count" not in columns or words <= _COUNT_WORDS
 
 
 def _on_line(line: Line, at: Sequence[tuple[int, str]], *, leads: bool | None) -> Iterator[_NamedValues]:
-    """Of a line with one name all values; with several, those behind each name, or before it where a value `leads`."""
+    """Yield the values of each name on a line: behind it, or before it if a value `leads`; of one name all values."""
     if len({name for _, name in at}) == 1:
         values = line.values
         yield _NamedValues(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
@@ -272,7 +274,7 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]], *, leads: bool | None) -
 
 
 def _value_leads(line: Line, at: Sequence[tuple[int, str]]) -> bool:
-    """Whether the first value of a line stands before its name."""
+    """Return whether the first value of a line is before its name."""
     are_values = [not isinstance(piece.value, str) for piece in line.pieces]
     first = at[0][0]
     # In `and Linear 5; besides BatchNorm2d 6, MaxPool2d 7` each name leads to its value.
@@ -287,7 +289,7 @@ def _value_leads(line: Line, at: Sequence[tuple[int, str]]) -> bool:
 def _values_below(
     line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[LinePiece]
 ) -> Iterator[_NamedValues]:
-    """The values below a name, or below a row of names as many as they are."""
+    """Yield the values below a name, or below a row of names if there are as many."""
     if len(waiting) == 1:
         place, name, above = waiting[0]
         yield _NamedValues(name=name, line=line, values=tuple(values), form=(_form(above, place)[0], len(values), -2))
@@ -297,7 +299,7 @@ def _values_below(
 
 
 def _slot(column: str, kind: str, records: Sequence[_NamedValues], expected: Table) -> int:
-    """Which of several values on a line is the column's: the value that agrees with what is expected most often."""
+    """Return which of several values on a line is the column's: the value that most often agrees with the expected."""
     right = {row.name: row.cells.get(column) for row in expected.rows}
     hits: Counter[int] = Counter()
     for each in records:
@@ -326,7 +328,7 @@ def _row(record: _NamedValues, columns: Mapping[str, str], slots: Mapping[str, i
 def _unexpected_rows(
     lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_NamedValues]
 ) -> Iterator[_NamedValues]:
-    """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""
+    """Yield the lines of the usual form with an unexpected name that is written as the expected ones are."""
     spaced = all(_NAMESPACE in each.name for each in in_form)
     dotted = all("." in each.name or any(map(str.isdigit, each.name)) for each in in_form)
     for line in lines:

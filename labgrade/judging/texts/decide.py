@@ -49,10 +49,10 @@ _SMALLEST = 10  # a smaller number may be right by another convention by acciden
 
 
 class Decision(Candidates):
-    """What the lines of a section say of one number."""
+    """Decides what the lines of a section say of one number."""
 
     def made(self) -> Choice | None:
-        """What the lines come to; None where they hold no number of the kind."""
+        """Return the choice that the lines lead to; None if they have no number of the kind."""
         distinct = best_labelled(distinct_sightings(self._plain), _MOST_JUDGED)
         judged = {id(each): self._wanted.judged(each.number) for each in distinct}
         right = [each for each in distinct if judged[id(each)].credit == 1]
@@ -64,7 +64,7 @@ class Decision(Candidates):
         return self._wrong(distinct)
 
     def _strength(self, each: Sighting) -> tuple[int, bool, int]:
-        """How well a number is labelled, whether it is called a total, and how much its digits say."""
+        """Return how well a number is labelled, whether it is called a total, and how telling its digits are."""
         return each.rank, each.says_total, digits_of(each.number)
 
     def _right(self, best: Sighting, verdict: Verdict, others: list[Sighting]) -> Choice:
@@ -91,7 +91,7 @@ class Decision(Candidates):
         return answered(verdict, best)
 
     def _is_undecided(self, best: Sighting) -> bool:
-        """Whether the text says that it does not know which of its numbers is the answer."""
+        """Return whether the text does not know which of its numbers is the answer."""
         others = (
             each for each in self._said if are_rivals(each.number, best.number) and not is_model(each.piece.doubt)
         )
@@ -114,7 +114,7 @@ class Decision(Candidates):
         )
 
     def _is_rival(self, other: Sighting, best: Sighting) -> bool:
-        """Whether another number has as good a claim: as near a label, and no reason to be said of something else."""
+        """Return whether another number has as good a claim: a label as near, and no sign that it is something else."""
         if self._is_same(other, best):
             return False
         if other.line.place == best.line.place and self._contradicts(other, best):
@@ -137,18 +137,18 @@ class Decision(Candidates):
         return near or (self._wanted.small and other.rank >= Rank.NAMED)
 
     def _is_same(self, other: Sighting, best: Sighting) -> bool:
-        """Whether a number says the right one again, as in a unit that it does not say, or is of another model."""
+        """Return whether a number repeats the right one, as in a unit that it leaves out, or is about another model."""
         same = agree(other.number, best.number) or agree(with_point(other.number), best.number)
         again = is_bare(other.number) and other.number.half_unit > 0 and self._of_ours(other, best)
         return same or again or is_model(other.piece.doubt)
 
     def _contradicts(self, other: Sighting, best: Sighting) -> bool:
-        """Whether a line says in the end another number, or the same digits with another prefix."""
+        """Return whether a line ends with another number, or the same digits with another prefix."""
         digits = misplaced(best.number, other.number) and not is_bare(other.number)
         return self._comes_to(best, other) or digits
 
     def _concludes(self, other: Sighting, best: Sighting) -> bool:
-        """Whether the section says behind the right number that the answer is another one: `So 52,011,392 B`."""
+        """Return whether the section ends with another answer behind the right number: `So 52,011,392 B`."""
         pieces = best.line.pieces
         both = other.line is best.line and best.piece in pieces and other.piece in pieces
         later = other.line.number > best.line.number or (both and pieces.index(other.piece) > pieces.index(best.piece))
@@ -157,7 +157,7 @@ class Decision(Candidates):
         return telling and not (other.piece.doubt or self._of_ours(other, best) or agree(other.number, best.number))
 
     def _of_ours(self, other: Sighting, best: Sighting) -> bool:
-        """Whether a number goes with the right one: another right one, that of another answer, or the same scaled."""
+        """Return whether a number goes with the right one: right itself, another answer's, or the same scaled."""
         powers = [base**power for base in (1000, 1024) for power in (1, 2, 3)]
         scales = [Fraction(2), *(Fraction(1000**power, 1024**power) for power in (1, 2, 3))]  # FLOPs; MB for MiB
         scales += [Fraction(1, each) for each in powers if is_bare(other.number)]
@@ -166,7 +166,7 @@ class Decision(Candidates):
         return known or any(agree(each, other.number) for each in scaled)
 
     def _comes_to(self, best: Sighting, other: Sighting) -> bool:
-        """Whether a sentence goes on from the right number to another one: `5 bytes a picture, of 8 pictures: 40`."""
+        """Return whether a sentence goes from the right number to another: `5 bytes a picture, of 8 pictures: 40`."""
         pieces = best.line.pieces
         both = best.piece in pieces and other.piece in pieces
         later = both and pieces.index(other.piece) > pieces.index(best.piece)
@@ -178,7 +178,7 @@ class Decision(Candidates):
         )
 
     def _wrong(self, distinct: list[Sighting]) -> Choice | None:
-        """What is to be said where no candidate is right."""
+        """Return the choice if no candidate is right."""
         wanted = self._wanted
         doubtful = [each for each in self._said if each.piece.doubt and self._is_right(each) and enough(each)]
         doubtful = [each for each in doubtful if not (each.line.row and is_model(each.piece.doubt))]  # its column's
@@ -204,7 +204,7 @@ class Decision(Candidates):
         return self._unlabelled(distinct, doubtful)
 
     def _meant(self, labelled: list[Sighting]) -> Sighting | None:
-        """The only one, what the others add up to, or the only one that is called a total."""
+        """Return the only number, the sum of the others, or the only one called a total."""
         if len(labelled) == 1:
             return labelled[0]
         sums = [each for each in labelled if is_sum(each, labelled)]
@@ -212,7 +212,7 @@ class Decision(Candidates):
         return next((found[0] for found in (sums, totals) if len(found) == 1), None)
 
     def _judged_wrong(self, meant: Sighting, doubtful: list[Sighting]) -> Choice:
-        """A number whose label is what is asked for, and that is not right."""
+        """Return a number whose label fits what is asked for, and that is not right."""
         wanted, verdict = self._wanted, self._wanted.judged(meant.number)
         known = verdict.hint and digits_of(meant.number) >= CLAIMABLE_DIGITS and not meant.piece.small
         special = bool(wanted.asked & SPECIAL) and meant.rank >= Rank.NAMED
@@ -247,7 +247,7 @@ class Decision(Candidates):
         )
 
     def _right_in_other_words(self) -> Choice | None:
-        """The only right number in full, whatever it is called: decided where the section says nothing else."""
+        """Return the only right number in full, whatever its label: decided if the section has no other."""
         wanted = self._wanted
         right = distinct_sightings([each for each in self._said if self._is_right(each) and enough(each)])
         right = [each for each in right if {*each.piece.said} & SPECIAL == wanted.asked & SPECIAL]
@@ -259,7 +259,7 @@ class Decision(Candidates):
         return suggested(wanted, verdict, right[0], "right value in other words", self._said)
 
     def _unlabelled(self, distinct: list[Sighting], doubtful: list[Sighting]) -> Choice | None:
-        """What is to be said where no number has a label that fits."""
+        """Return the choice if no number has a label that fits."""
         wanted = self._wanted
         large = [each for each in distinct if not each.piece.small and each.number.value not in wanted.taken]
         known = [each for each in large if is_known(wanted, each.number) and not set(each.piece.said) - {"total"}]

@@ -41,7 +41,7 @@ SPECIAL = frozenset({"trainable", "frozen", "types"})  # what only one of severa
 
 
 class Rank(IntEnum):
-    """How a number's label stands to what is asked for."""
+    """How well a number's label fits what is asked for."""
 
     OTHER = 0  # it speaks of another quantity
     NONE = 1  # it says nothing
@@ -52,10 +52,10 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class WantedNumber:
-    """What is looked for: the kind of value, words behind which the spec looks, values that are right or known wrong.
+    """The number that is looked for: its kind, the spec's words, values that are right or known to be wrong.
 
     `judged` is the verdict on a value; `taken` are numbers that other answers of the task have read, `beside` the words
-    behind which those are looked for that are numbers of the same kind.
+    of those other answers that are numbers of the same kind.
     """
 
     kind: str
@@ -68,30 +68,30 @@ class WantedNumber:
 
     @cached_property
     def small(self) -> bool:
-        """Whether a right value is so small that other numbers of its size stand in any text."""
+        """Return whether a right value is so small that other numbers of its size stand in any text."""
         return any(isinstance(each, Number) and abs(each.value) < _LARGE for each in self.right)
 
     @cached_property
     def label_sets(self) -> list[frozenset[str]]:
-        """The concepts of each phrase that may label the value."""
+        """Return the concepts of each phrase that may label the value."""
         return [*dict.fromkeys(concepts(words) for words in self.words)]
 
     @cached_property
     def asked(self) -> frozenset[str]:
-        """All that its words speak of."""
+        """Return all concepts of its words."""
         return frozenset[str]().union(*self.label_sets)
 
     @property
     def hint(self) -> str:
-        """What a student should write, so that the answer is read."""
+        """Return how a student should write the answer so that it is read."""
         return f"write '{self.words[0]}:' and the number behind it, on a line of its own" if self.words else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A number of a text, the piece of a line that it is, the line, and how its label stands to what is asked for.
+    """A number in a text: the piece of a line, the line, and how well its label fits what is asked for.
 
-    `claimed`: it stands plainly behind the very words of the spec.
+    `claimed`: it is plainly behind the spec's own words.
     """
 
     line: Line
@@ -102,12 +102,12 @@ class Sighting:
 
     @property
     def says_total(self) -> bool:
-        """Whether its own words call it a total."""
+        """Return whether its own words call it a total."""
         return "total" in self.piece.said and not self.piece.titled
 
 
 def sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
-    """The numbers of the lines that may be of a kind, in order."""
+    """Return the numbers of the lines that may be of a kind, in order."""
     return [
         Sighting(line=line, piece=piece, number=piece.value)
         for line in lines
@@ -119,12 +119,12 @@ def sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
 
 
 def ranked(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
-    """The numbers, each with the rank of its label."""
+    """Return the numbers, each with the rank of its label."""
     return [replace(each, rank=_rank(wanted, each)) for each in found]
 
 
 def _rank(wanted: WantedNumber, each: Sighting) -> Rank:
-    """The rank of a label; what stands plainly behind the spec's very words is known of the one that is claimed."""
+    """Return the rank of a label; a number that is plainly behind the spec's words has the best."""
     said = frozenset(each.piece.said)
     text = f" {' '.join(each.line.words).casefold()} "
     own = any(_says(text, words) for words in wanted.words)
@@ -157,18 +157,18 @@ def _says(text: str, words: str) -> bool:
 
 
 def enough(each: Sighting) -> bool:
-    """Whether the digits of a right value say enough that it is no accident, where its label is what it is."""
+    """Return whether a right value has enough digits to be no accident, with the label that it has."""
     bare = each.rank <= Rank.NONE and not each.piece.measures
     return digits_of(each.number) >= _ENOUGH.get(each.rank, LEAST_DIGITS) + bare
 
 
 def misplaced(one: Number, other: Number) -> bool:
-    """Whether one is the other with another prefix: `119,445,696 bytes = 119.4 KB`."""
+    """Return whether one number is the other with another prefix: `119,445,696 bytes = 119.4 KB`."""
     return not agree(one, other) and same_digits(one, other)
 
 
 def same_digits(one: Number, other: Number) -> bool:
-    """Whether one is the other but for a power of ten, as far as it was printed."""
+    """Return whether one number is the other times a power of ten, to its printed precision."""
     if one.value <= 0 or other.value <= 0:
         return False
     ratio = other.value / one.value
@@ -177,14 +177,14 @@ def same_digits(one: Number, other: Number) -> bool:
 
 
 def is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
-    """Whether a number is what the others, of which there are several, add up to, as far as they were printed."""
+    """Return whether a number is the sum of the others, two at least, to their printed precision."""
     others = {each.number.value: each.number.half_unit for each in all_of_them if each.number.value != one.number.value}
     off = abs(one.number.value - sum(others))
     return len(others) > 1 and off <= one.number.half_unit + sum(others.values())
 
 
 def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
-    """Those that differ, in the order of the text; of those that agree the one with the best label, then the finest."""
+    """Return the different numbers in the text's order; of equal ones, the best labelled or else the finest."""
     kept: list[Sighting] = []
     for each in sorted(found, key=lambda one: (-one.rank, not one.says_total, one.number.half_unit, one.line.number)):
         if not any(_is_same(each.number, other.number) for other in kept[:200]):
@@ -193,41 +193,41 @@ def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
 
 
 def best_labelled(found: list[Sighting], most: int) -> list[Sighting]:
-    """At most so many, those with the best labels, in the order of the text."""
+    """Return at most so many numbers, those with the best labels, in the order of the text."""
     best = sorted(found, key=lambda one: (not one.says_total, -one.rank))[:most]
     return sorted(best, key=lambda one: one.line.number)
 
 
 def _is_same(one: Number, other: Number) -> bool:
-    """Whether one may be the other rounded; of two roundings in one place only the same one is."""
+    """Return whether one number may be the other rounded; two roundings to one place must be equal."""
     return abs(one.value - other.value) <= max(one.half_unit, other.half_unit)
 
 
 def digits_of(number: Number) -> int:
-    """The digits that a number was printed with, as far as they say something."""
+    """Return the significant digits that a number was printed with."""
     return number.digits if number.digits is not None else len(str(abs(int(number.value))))
 
 
 def is_known(wanted: WantedNumber, number: Number) -> bool:
-    """Whether it is a value that means something, written precisely enough to be no accident."""
+    """Return whether it is a value with a meaning, in enough digits to be no accident."""
     return digits_of(number) >= LEAST_DIGITS and any(
         isinstance(each, Number) and agree(each, number) for each in (*wanted.right, *wanted.known)
     )
 
 
 def are_rivals(one: Number, other: Number) -> bool:
-    """Whether two numbers differ, and not so much that they can't be said of the same."""
+    """Return whether two numbers differ, but so little that both may be meant."""
     small, large = sorted((one.value, other.value))
     return not agree(one, other) and large < MAGNITUDE * small
 
 
 def is_bare(number: Number) -> bool:
-    """Whether a number was written without any unit or word."""
+    """Return whether a number was written without any unit or word."""
     return bool(number.text) and all(each.isdecimal() or each in _MARKS for each in number.text)
 
 
 def numbers_of(answer: Answered | None) -> Iterator[Fraction]:
-    """The numbers of an answer: its own, or those of a table's cells."""
+    """Yield the numbers of an answer: its own, or those of a table's cells."""
     value = answer.value if isinstance(answer, Answer) else None
     if isinstance(value, Number):
         yield value.value
@@ -236,10 +236,10 @@ def numbers_of(answer: Answered | None) -> Iterator[Fraction]:
 
 
 def is_one(kind: object) -> bool:
-    """Whether an answer's type is that of one number."""
+    """Return whether an answer's type is a single number."""
     return isinstance(kind, str) and kind in NUMBERS
 
 
 def between(lines: Sequence[Line], first: Sighting, later: Sighting) -> list[Line]:
-    """The lines from behind one number on, up to that of a later one."""
+    """Return the lines behind one number, up to that of a later one."""
     return [line for line in lines if first.line.number < line.number <= later.line.number]

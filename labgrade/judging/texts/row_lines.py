@@ -23,15 +23,15 @@ _LEAST_SIZES = 3  # of a shape without brackets
 
 
 def as_row(line: Line, names: Mapping[str, str], ranks: Collection[int]) -> Line:
-    """The line with its names and numbers as rows have them; `ranks`: of shapes that are asked for."""
+    """Return the line with names and numbers in the form of rows; `ranks`: dimensions of shapes that are asked for."""
     found = _with_each(_with_joined(line, names), names)
     return _with_shape(found, names, ranks) if ranks else found
 
 
 def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with two words that are a name together as one: `Call module`, `batch norm`; `x52` as a number.
+    """Return the line with two words that are one name joined, `Call module`, `batch norm`, and `x52` as a number.
 
-    Of a word of a language without blanks, the one name that is in it.
+    In a language without blanks, a word is replaced by the one name in it.
     """
     pieces: list[LinePiece] = []
     wide = {name for name in names if name[:1] > _WIDE}
@@ -53,7 +53,7 @@ def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
 
 
 def _with_each(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with the number of `one each of A, B and C` before each of these names, or behind where others are."""
+    """Return the line with the number of `one each of A, B and C` beside each name, in the order that others have."""
     each = next((at for at, piece in enumerate(line.pieces) if at and piece.value == "each"), 0)
     said = line.pieces[each - 1] if each else None
     if said is not None and isinstance(said.value, str) and (read := in_words(said.value, 0)) is not None:
@@ -73,7 +73,7 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
 
 
 def _with_shape(line: Line, names: Mapping[str, str], ranks: Collection[int]) -> Line:
-    """The line, with the sizes behind a name as one shape, if they are as many: `conv1 1 64 112 112`."""
+    """Return the line with the sizes behind a name as one shape, if there are as many: `conv1 1 64 112 112`."""
     words = [at for at, piece in enumerate(line.pieces) if isinstance(piece.value, str)]
     name = next((at for at in words if plain_name(str(line.pieces[at].value)) in names), None)
     values = [piece.value for piece in line.pieces if not isinstance(piece.value, str)]

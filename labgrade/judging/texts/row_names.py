@@ -35,7 +35,7 @@ _LABEL = re.compile(r"(?:layers?|modules?|nodes?|schicht|couche|capa|層|层)[\s
 
 
 def is_of_others(table: Table, expected: Table) -> bool:
-    """Whether a table bears one expected name of several, beside names that nobody asked for: `conv1`, `fc`."""
+    """Return whether a table has only one expected name, beside names that nobody asked for: `conv1`, `fc`."""
     names = names_of(expected)
     required = {row.name for row in expected.rows if not row.optional}
     found = [names.get(plain_name(row.name)) for row in table.rows]
@@ -43,7 +43,7 @@ def is_of_others(table: Table, expected: Table) -> bool:
 
 
 def names_of(expected: Table) -> Mapping[str, str]:
-    """Each name that an expected row goes by, in plain form."""
+    """Return each name of an expected row, in plain form."""
     found: dict[str, str] = {}
     for own in (True, False):
         for row in expected.rows:
@@ -55,7 +55,7 @@ def names_of(expected: Table) -> Mapping[str, str]:
 
 
 def _synonyms_of_types(expected: Table) -> Mapping[str, str]:
-    """What people call the types of layers that are rows; nothing that several of them may be called."""
+    """Return people's names for the types of layers that are rows, without names that fit several."""
     of_class = ((row.name, _base(row.name)) for row in expected.rows)
     names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, ())}]
     shared = Counter(each for each, _ in names)
@@ -63,9 +63,9 @@ def _synonyms_of_types(expected: Table) -> Mapping[str, str]:
 
 
 def with_types_named(answer: Value, expected: Value | None) -> Value:
-    """A table that was written down, with its rows named as expected where people call a type of layers by less.
+    """Return a handed-in table with its rows named as expected, where people shorten a layer's type.
 
-    `Conv` is Conv2d where no other row can be, neither of those that are expected nor of those that were handed in.
+    `Conv` is Conv2d if no other row can be, of those expected or those handed in.
     """
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return answer
@@ -83,7 +83,7 @@ def with_types_named(answer: Value, expected: Value | None) -> Value:
 
 
 def _without_labels(answer: Table, expected: Table) -> Table:
-    """A table with `layer 0` as the row `0`, where all rows are called so and no row is expected by that."""
+    """Return a table with `layer 0` as the row `0`, if all rows are called so and no row is expected by that."""
     own = {plain_name(name) for row in expected.rows for name in (row.name, *row.also_named)}
     bare = [_LABEL.sub("", plain_name(row.name), count=1) for row in answer.rows]
     told = all(name in own and plain_name(row.name) not in own for name, row in zip(bare, answer.rows, strict=True))
@@ -93,10 +93,10 @@ def _without_labels(answer: Table, expected: Table) -> Table:
 
 
 def _with_names_alone(answer: Table, expected: Table) -> Table:
-    """A table with the names of layers alone where the cells say more: `Conv2d: conv1`, `conv1 (3x3)`, `features/0`.
+    """Return a table with only the layers' names where cells have more: `Conv2d: conv1`, `conv1 (3x3)`, `features/0`.
 
-    A cell tells a name that stands in it whole, once, beside numbers and words for a layer of its type alone, if no
-    other row may be of the same layer. A type with a number, `Conv2d 1`, is written as tools do: `Conv2d-1`.
+    A cell has a name if it contains it whole, once, beside numbers and words for a layer of its type alone, and no
+    other row may be the same layer. A type with a number, `Conv2d 1`, is written as tools do: `Conv2d-1`.
     """
     known = names_of(expected)
     types = {row.name: _types(row) for row in expected.rows}
@@ -112,12 +112,12 @@ def _with_names_alone(answer: Table, expected: Table) -> Table:
 
 
 def _base(name: str) -> str:
-    """The class of a layer without its dimensions: `Conv` of `Conv2d`."""
+    """Return the class of a layer without its dimensions: `Conv` of `Conv2d`."""
     return name[:-2] if name[-3:-2].islower() and name.endswith(("1d", "2d", "3d")) else name
 
 
 def _types(row: Row) -> frozenset[str]:
-    """The words for the type of a layer, which its other names begin with."""
+    """Return the words for the type of a layer, with which its other names begin."""
     classes = {found[1] for name in row.also_named if (found := _TYPE.match(name))}
     bases = {_base(name) for name in classes}
     words = {word for base in bases for word in _SYNONYMS.get(base, ())}
@@ -125,7 +125,7 @@ def _types(row: Row) -> frozenset[str]:
 
 
 def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
-    """The row whose name a cell says among other words; nothing where it may be another, or none."""
+    """Return the row whose name is among a cell's words; an empty text if it may be another row, or none."""
     cell = _INDEX.sub(r".\1", cell)
     outside = BRACKETS.sub(" ", cell)
     said = [(word, _row_of(word, known, types)) for word in _WORD.findall(cell)]
@@ -140,7 +140,7 @@ def _named_in(cell: str, known: Mapping[str, str], types: Mapping[str, frozenset
 
 
 def _row_of(word: str, known: Mapping[str, str], types: Mapping[str, frozenset[str]]) -> str:
-    """The row that a word names: `/features/0/Conv` is `features.0`. A number names none, nor does a type."""
+    """Return the row that a word (no number, no type) names: `/features/0/Conv` is `features.0`."""
     plain = plain_name(word.replace("/", ".").strip(".*"))
     for name in (plain, plain.rpartition(".")[0]):
         row = known.get(name, "")
@@ -150,7 +150,7 @@ def _row_of(word: str, known: Mapping[str, str], types: Mapping[str, frozenset[s
 
 
 def _numbered(name: str, classes: Collection[str]) -> str:
-    """`Conv2d-1` for `Conv2d 1` and `1_Conv2d`; any other name as it is."""
+    """Return `Conv2d-1` for `Conv2d 1` and `1_Conv2d`; any other name as it is."""
     found = _TYPE_AND_NUMBER.fullmatch(name.strip())
     if found is None:
         return name
@@ -159,7 +159,7 @@ def _numbered(name: str, classes: Collection[str]) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A name in lower case, without what it is a member of and what says that it is a layer: `Conv2d-Schichten`."""
+    """Return a name in lower case, without its module and without words for a layer: `Conv2d-Schichten`."""
     plain = _LAYERS.sub("", name.strip().lower())
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
@@ -172,10 +172,10 @@ _TOTALS = ("total", "\u5408\u8a08", "\u7e3d", "\u603b", "\u5408\u8ba1")
 
 
 def named_in_order(answer: Value, expected: Value | None) -> Table | None:
-    """The table with the expected names in their order; None where its rows may be others.
+    """Return the table with the expected names in order; None if its rows may be others.
 
-    Of several names none is an expected one, or those that aren't are no names but words: `the first of them`. What
-    several rows are called names none of them: `ReLU` is no row of the module `relu` alone.
+    No name may be an expected one, or the others must be words and no names: `the first of them`. A name of several
+    rows names none of them: `ReLU` is no row of the module `relu` alone.
     """
     if not isinstance(answer, Table) or not isinstance(expected, Table):
         return None
@@ -197,7 +197,7 @@ def named_in_order(answer: Value, expected: Value | None) -> Table | None:
 
 
 def _abridged_rows(rows: Sequence[Row], whole: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
-    """The expected rows that those of an abridged table may be: the first ones, or the next with the same values."""
+    """Yield the expected rows that those of an abridged table may be: the first, or the next with equal values."""
     for each in whole:
         rest = iter(each)
         following = [next((wanted for wanted in rest if _agree(row, wanted)), None) for row in rows]
@@ -207,7 +207,7 @@ def _abridged_rows(rows: Sequence[Row], whole: Sequence[Sequence[Row]]) -> Itera
 
 
 def _agree(row: Row, wanted: Row) -> bool:
-    """Whether a row has the values of another, where it has any."""
+    """Return whether a row has the values of another, as far as it has any."""
     cells = [(cell, wanted.cells.get(column)) for column, cell in row.cells.items() if cell is not None]
     return bool(cells) and all(
         abs(one.value - other.value) <= one.half_unit
@@ -218,7 +218,7 @@ def _agree(row: Row, wanted: Row) -> bool:
 
 
 def left_in_order(verdict: Verdict, named: Verdict) -> Verdict:
-    """MANUAL where a table is right, or mostly where it bears no name, with its rows `named` in their order."""
+    """Return MANUAL if a table with its rows `named` in order is right, or mostly right if it has no name."""
     if named.credit < (1 if verdict.credit else _MOSTLY):
         return verdict
     reason = _UNNAMED + ("all are right" if named.credit == 1 else "most are right")

@@ -22,7 +22,7 @@ _LEAST = 100  # a smaller number is often one of a line, of a layer, of units
 
 
 def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
-    """MANUAL where nothing is expected and a labelled number of some size gets credit, with the first of the best."""
+    """Return MANUAL with the best labelled number that gets credit, if the spec has no expected value."""
     found = ranked(wanted, sightings(wanted.kind, lines))
     found = [each for each in found if not (each.line.code or each.line.quoted)]
     # `Parameters: toy 117, ours 1,253`
@@ -37,9 +37,9 @@ def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None
 
 
 def unexpected(wanted: WantedNumber, answer: Answered, as_it_is: Choice, lines: Sequence[Line]) -> Choice:
-    """MANUAL where none was read, and the text says one that may be meant, or where the one on its line is not sure.
+    """Return MANUAL if nothing was read but the text has a number that may be meant, or if the line read has others.
 
-    `Total parameters: 117 (toy), 1177 (mine)` says two; in `1177/117 = 10.06` what was read is no count at all.
+    `Total parameters: 117 (toy), 1177 (mine)` has two; in `1177/117 = 10.06` what was read is no count at all.
     """
     if not isinstance(answer, Answer):
         found = choose_fitting(wanted, lines)
@@ -56,6 +56,6 @@ def unexpected(wanted: WantedNumber, answer: Answered, as_it_is: Choice, lines: 
 
 
 def _is_right(found: Choice) -> bool:
-    """Whether a verdict, or what it suggests, is CORRECT."""
+    """Return whether a verdict, or its suggestion, is CORRECT."""
     said = found.verdict.suggestion
     return Outcome.CORRECT in (found.verdict.outcome, said.outcome if said else None)

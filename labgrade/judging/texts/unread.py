@@ -45,10 +45,10 @@ _PLAIN = frozenset(known_words("plain", "on_a_line"))
 
 
 def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:
-    """The lines that say something which the texts that were `given` don't, and not that it is still to come.
+    """Return the lines that add to the texts that were `given`, and that leave nothing open.
 
-    Without those that say another answer of the task, in words of no meaning or of its `title`: numbers that were
-    taken, or the only one where something special is asked for.
+    Without lines of another answer of the task, in words without meaning or of its `title`: numbers that were taken, or
+    the only number if something special is asked for.
     """
     words = [f" {letters_of(text)} " for text in given]
     told = [line for line in lines if line.pieces or line.terms]
@@ -62,15 +62,15 @@ def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str],
 
 
 def _is_special(wanted: WantedNumber) -> bool:
-    """Whether what is asked for, `trainable`, is a part of what a like answer of the task says, a total."""
+    """Return whether what is asked for, `trainable`, is a part of a similar answer of the task, a total."""
     others = [concepts(words) for words in wanted.beside]
     return bool(SPECIAL.intersection(*wanted.label_sets)) and any(not each & SPECIAL for each in others)
 
 
 def right_among(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
-    """MANUAL with the right number where it stands among a few others, none of them of its size.
+    """Return MANUAL with the right number if it is among a few others, none of them of its size.
 
-    Where a part is asked for that may be the whole, it stands there twice, once for each.
+    A part that may be the whole must be there twice, once for each.
     """
     everything = [
         each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted or each.piece.doubt)
@@ -90,14 +90,14 @@ def right_among(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 
 
 def unread(task: str, lines: Sequence[Line], hint: str) -> Choice:
-    """MANUAL where lines speak of a task, and nothing could be read; the first with a number is named."""
+    """Return MANUAL if lines are about a task, and nothing could be read; it names the first line with a number."""
     line = first_number(lines) or next((each for each in lines if any(map(_is_number, each.pieces))), lines[0])
     reason = f"{line.place} speaks of {task}, but what the answer is could not be read"
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint=hint), place=line.place)
 
 
 def only_suggested(found: Choice, task: str) -> Choice:
-    """What was found beside a task's number, not under a heading or at the beginning of a line: a person decides."""
+    """Return what was found beside a task's number, within a line and no heading, for a person to decide."""
     if found.verdict.outcome is Outcome.MANUAL:
         return found
     reason = f"{found.place} speaks of {task}, under no heading of its own"
@@ -105,14 +105,14 @@ def only_suggested(found: Choice, task: str) -> Choice:
 
 
 def left_to_person(found: Choice, reason: str, kind: str, hint: str = "") -> Choice:
-    """MANUAL with what was found as a suggestion of some `kind`."""
+    """Return MANUAL with what was found as a suggestion of this `kind`."""
     return replace(found, verdict=waiting(reason, found.verdict, kind, "", found.place, hint))
 
 
 def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequence[Line]) -> Choice:
-    """What was found in the `lines` of a report without tasks' numbers; `missing` where no word leads to a wrong value.
+    """Return the choice from the `lines` of a report without tasks' numbers; `missing` if words lead to no value.
 
-    What is wrong is a suggestion: the report may speak of another task, or of none. So is what is right, where another
+    A wrong value is a suggestion: the report may be about another task, or about none. So is a right value if another
     number of its size is labelled as well, even if that is doubtful: an older value, or a newer one.
     """
     verdict, said = found.verdict, found.verdict.suggestion
@@ -125,7 +125,7 @@ def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequen
 
 
 def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> bool:
-    """Whether something else than what is right has a word of the label; where a wrong value was read, always."""
+    """Return whether another value has a word of the label; always, where a wrong value was read."""
     asked = frozenset[str]().union(*wanted.label_sets)
     asked = asked - {"total", "memory"} or asked
     labelled = [
@@ -142,7 +142,7 @@ def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> b
 
 
 def right_in_other_words(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
-    """MANUAL with the only right number of some size that is claimed, whatever it is said of."""
+    """Return MANUAL with the only right number of some size that is claimed, whatever its label; else None."""
     found = [each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
     right = distinct_sightings([each for each in found if _is_right(wanted, each) and not each.piece.doubt])
     right = [each for each in right if not _is_special(wanted) or {*each.piece.said} & SPECIAL & wanted.asked]
@@ -157,14 +157,14 @@ def right_in_other_words(wanted: WantedNumber, lines: Iterable[Line]) -> Choice 
 
 
 def right_anywhere(wanted: WantedNumber, lines: Sequence[Line]) -> Line | None:
-    """The line of the first right number of some size, or shape of several dimensions, whatever it is said of."""
+    """Return the line of the first right number of some size, or shape of several dimensions, whatever its label."""
     shapes = {each for each in wanted.right if isinstance(each, tuple) and len(each) > 1}
     found = (line for line in lines if any(isinstance(one.value, tuple) and one.value in shapes for one in line.pieces))
     return next((each.line for each in sightings(wanted.kind, lines) if _is_right(wanted, each)), next(found, None))
 
 
 def and_others(count: int) -> str:
-    """`and 5 other lines`, behind the place of the first."""
+    """Return `and 5 other lines`, to stand behind the place of the first line."""
     return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
 
@@ -175,7 +175,7 @@ def _is_right(wanted: WantedNumber, each: Sighting) -> bool:
 
 
 def first_number(lines: Sequence[Line]) -> Line | None:
-    """The first line with a number that does not stand there in passing; else the first with any, but of code."""
+    """Return the first line with a number that is not mentioned in passing; else with any, but not of code."""
     plain = (line for line in lines if not (line.code or line.quoted) and any(map(_stands_out, line.pieces)))
     written = (line for line in lines if not line.code)
     any_of_them = (line for line in written if any(isinstance(piece.value, Number) for piece in line.pieces))
@@ -183,7 +183,7 @@ def first_number(lines: Sequence[Line]) -> Line | None:
 
 
 def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
-    """Whether lines hold half of the larger numbers of a table, two at least, so that it may stand there."""
+    """Return whether lines have half of a table's larger numbers, two at least, so that they may be the table."""
     cells = (cell for row in expected.rows for cell in row.cells.values())
     wanted = {cell.value for cell in cells if isinstance(cell, Number) and cell.value >= _TOLD_APART}
     pieces = (piece.value for line in lines for piece in line.pieces)
@@ -192,7 +192,7 @@ def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
 
 
 def holds_values(lines: Sequence[Line], right: Sequence[Value]) -> bool:
-    """Whether lines have half of a right table's names, larger numbers or shapes, so that it may stand there."""
+    """Return whether lines have half of a right table's names, larger numbers or shapes: they may be the table."""
     tables = [table for each in right if (table := as_table(each)) is not None]
     rows = [row for table in tables for row in table.rows]
     shapes = {cell for row in rows for cell in row.cells.values() if isinstance(cell, tuple) and len(cell) > 1}
@@ -202,9 +202,9 @@ def holds_values(lines: Sequence[Line], right: Sequence[Value]) -> bool:
 
 
 def as_many_numbers(lines: Iterable[Line], right: Sequence[Value], taken: frozenset[Fraction]) -> list[Line]:
-    """The lines that hold half as many numbers as a right table has rows, so that these may be its rows, in a sentence.
+    """Return the lines with half as many numbers as a right table has rows; they may be the rows in a sentence.
 
-    A table of one or two rows is none: so many numbers stand in any sentence.
+    A table of one or two rows does not count: any sentence has so many numbers.
     """
     rows = max((len(table.rows) for each in right if (table := as_table(each)) is not None), default=0)
     plain = [line for line in lines if not (line.code or line.quoted)]
@@ -212,7 +212,7 @@ def as_many_numbers(lines: Iterable[Line], right: Sequence[Value], taken: frozen
 
 
 def right_in_full(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
-    """What is right in full, on a line that nobody quotes and with no word of doubt."""
+    """Return MANUAL with the first right value in full, on a line that is not quoted and without a doubt; else None."""
     least = Rank.NAMED if wanted.asked & SPECIAL else Rank.NONE
     found = (
         each
@@ -226,7 +226,7 @@ def right_in_full(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
 
 
 def as_table(value: Value) -> Table | None:
-    """A table, and a histogram as one of counts; None where a value is neither."""
+    """Return a table, and a histogram as a table of counts; None for other values."""
     if isinstance(value, Table):
         return value
     if isinstance(value, dict):
@@ -235,12 +235,12 @@ def as_table(value: Value) -> Table | None:
 
 
 def is_open(verdict: Verdict) -> bool:
-    """Whether a person has to look, and nothing is suggested."""
+    """Return whether a person has to look, without a suggestion."""
     return verdict.outcome is Outcome.MANUAL and verdict.suggestion is None
 
 
 def merged(as_it_is: Choice, found: Choice) -> Choice:
-    """What was found, with what had been said of where to look, if a person has to."""
+    """Return what was found, with the earlier hint where to look, if a person has to."""
     before = as_it_is.verdict
     if found.verdict.outcome is not Outcome.MANUAL:
         return found
@@ -253,7 +253,7 @@ def merged(as_it_is: Choice, found: Choice) -> Choice:
 
 
 def doubted(as_it_is: Choice, found: Choice) -> Choice:
-    """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
+    """Return MANUAL if words led to a wrong value, and another value with a label is right."""
     reason = f"{as_it_is.verdict.reason}; another value stands on {found.place}"
     waits = waiting(reason, found.verdict, "another value", f"a right value stands on {found.place}", found.place)
     waits = replace(waits, suggestion=found.verdict.suggestion or waits.suggestion, facts=as_it_is.verdict.facts)
@@ -261,7 +261,7 @@ def doubted(as_it_is: Choice, found: Choice) -> Choice:
 
 
 def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
-    """MANUAL where tensors were printed, of which nothing can be compared: `but` says why."""
+    """Return MANUAL for printed tensors, which can't be compared: `but` says why; None if there are none."""
     at = [line.place for line in lines if not line.code and _prints_tensor(line)]
     if not at:
         return None
@@ -299,14 +299,14 @@ def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
 
 
 def _is_plain(line: Line, plain: frozenset[str]) -> bool:
-    """Whether a line says a number at most, in words that say nothing special."""
+    """Return whether a line has at most a number, in words that have no special meaning."""
     shapes = any(isinstance(piece.value, tuple) for piece in line.pieces)
     alone = len(_counts(line)) <= 1 and not (shapes or line.terms)
     return alone and all(_says_nothing_special(word, plain) for word in line.words)
 
 
 def _counts(line: Line) -> list[Fraction]:
-    """The numbers of a line that have no unit of something else."""
+    """Return a line's numbers without those in a unit of something else."""
     return [piece.value.value for piece in line.pieces if isinstance(piece.value, Number) and not piece.measures]
 
 

@@ -35,7 +35,7 @@ _RELATIVE = "attempted relative import with no known parent package"
 
 
 def raised(error: BaseException, folder: Path, phase: str) -> Event:
-    """An exception in plain words, whatever it does to keep from being described."""
+    """Describe an exception in plain words, even one that resists being described."""
     event: Event = {**NO_PLACE, "event": "raised", "phase": phase, "kind": "exception", "memory": False}
     try:
         event["kind"] = str.__str__(type(error).__name__)[:100]
@@ -57,7 +57,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def place(error: BaseException, folder: Path) -> Event:
-    """The last line of the student's own that the exception went through."""
+    """Return the last line of the student's own code that the exception went through."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
         own = Path(error.filename).relative_to(folder).as_posix()
         return {"where": f"{own}:{error.lineno}", "code": (error.text or "").strip()[:200], "inside": ""}
@@ -78,12 +78,7 @@ _FAILING_SECONDS = 1.0
 _MOST_YIELDED = 1 << 22
 
 
-def call(job: Mapping[str, Any], values: Mapping[str, object], folder: Path) -> bytes:
-    """Call a function with values in order. The frame tells what came of it."""
-    return using(job, tuple(values), folder, lambda function: function(*values.values()))
-
-
-def using(
+def load_and_use(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> bytes:
     """Load the function of a job, let `use` call it with values of these `names`, and pack the outcome."""
@@ -93,22 +88,22 @@ def using(
 
 
 def call_each(job: Mapping[str, Any], several: Sequence[Mapping[str, object]], folder: Path) -> bytes:
-    """Call the function for each of several subjects, up to the first call that fails, and pack what it returned.
+    """Call the function for each of several subjects, up to the first call that fails, and pack the results.
 
-    A job may go `past` those that raise at once: None stands for them.
+    Where the job says `past`, a call that raises at once does not end this: its result is None.
     """
     failing = _FAILING_SECONDS if job["past"] else 0.0
-    return each(job, folder, [functools.partial(_called, values) for values in several], failing)
+    return use_each(job, folder, [functools.partial(_called, values) for values in several], failing)
 
 
 def _called(values: Mapping[str, object], function: Callable[..., object]) -> object:
     return _listed(function(*values.values()))
 
 
-def each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
-    """Let each of `uses` call the function, up to the first that fails, and pack what they returned.
+def use_each(job: Mapping[str, Any], folder: Path, uses: _Uses, failing: float = 0.0) -> bytes:
+    """Let each of `uses` call the function, up to the first that fails, and pack the results.
 
-    Those that fail in so many seconds in all are gone past.
+    Failing calls are passed over until they have taken `failing` seconds of computing in all.
     """
     around = Surroundings(job["torch_home"])
     return _packed({**_uses(job, folder, uses, failing), "seeded": around.seeded})
@@ -185,9 +180,9 @@ def _listed(value: object) -> object:
 
 
 def _load(folder: Path, job: Mapping[str, Any]) -> tuple[ModuleType, BaseException | None]:
-    """Import a job's file by its path, of a notebook with what a cell raised, and say that this has ended.
+    """Import a job's file by its path; also return what a notebook's cell raised. Report that loading has ended.
 
-    Its folder comes last in the search path: a torch.py beside it shadows nothing.
+    The file's folder comes last in the search path, so that a torch.py beside it shadows nothing.
     """
     file: str = job["file"]
     path = folder / file
@@ -210,7 +205,7 @@ def _load(folder: Path, job: Mapping[str, Any]) -> tuple[ModuleType, BaseExcepti
 
 
 def _unfit(function: Any, names: tuple[str, ...]) -> str:
-    """Why `function` can't be called with that many arguments, or nothing."""
+    """Return why `function` can't be called with that many arguments; an empty text if it can."""
     if not callable(function):
         return f"is of type {type(function).__name__}, not a function"
     try:

@@ -34,8 +34,8 @@ def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> by
         for own, (more, paths) in zip(built, job["subjects"], strict=True)
     ]
     if job["several"]:
-        return call.each(job, folder, contents)
-    return call.using(job, tuple(job["given"]), folder, contents[0])
+        return call.use_each(job, folder, contents)
+    return call.load_and_use(job, tuple(job["given"]), folder, contents[0])
 
 
 def _content(
@@ -77,7 +77,7 @@ def _in_one_file(target: Path) -> None:
 
 
 def _save(network: object, given: object, target: Path, folder: Path) -> None:
-    """A network as TorchScript: traced on its input, compiled where it has none."""
+    """Write a network as TorchScript: traced on its input, compiled where it has none."""
     import torch
 
     if not isinstance(network, torch.nn.Module):
@@ -85,6 +85,8 @@ def _save(network: object, given: object, target: Path, folder: Path) -> None:
         raise call.UnfitValueError(message)
     if kept := _unregistered(network):
         raise call.UnfitValueError(_IN_A_LIST.format(*kept))
+    if dotted := next((name for each in network.modules() for name in each._modules if "." in name), ""):  # noqa: SLF001
+        raise call.UnfitValueError(_DOTTED.format(dotted[:60]))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         try:
@@ -98,6 +100,10 @@ _IN_A_LIST = (
     "a network with layers in a plain {1}, '{0}', that do not belong to it: it has none of their parameters, so that "
     "nothing trains or saves them. Put them into nn.ModuleList or nn.Sequential"
 )
+_DOTTED = (
+    "a network with a layer called '{0}' in _modules: that is a new layer beside the one inside, which stays. Replace "
+    "that by setattr(model.get_submodule(parent), name, layer)"
+)
 _NOT_ITS_OWN = (
     "a network that computes with weights that do not belong to it, so that nothing trains or saves them: put layers "
     "into an attribute of their own, nn.ModuleList or nn.Sequential, tensors into nn.Parameter"
@@ -107,7 +113,7 @@ _DEEPEST = 3  # containers in containers
 
 
 def _unregistered(network: torch.nn.Module) -> tuple[str, str] | None:
-    """An attribute that holds layers with weights which the network does not know as its own, and what it is."""
+    """Return an attribute with layers that the network does not register, and its type; None if there is none."""
     known = {id(each) for each in network.modules()}
     for module in network.modules():
         for name, value in vars(module).items():
@@ -142,7 +148,8 @@ def _why_not_saved(network: torch.nn.Module, given: object, folder: Path, error:
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+    lines = filter(None, map(str.strip, str(error).splitlines()))  # torch begins some messages with an empty one
+    return f"{type(error).__name__}: {next(lines, 'it says no more')[:200]}"
 
 
 def _inputs(given: object) -> tuple[object, ...]:
@@ -157,7 +164,7 @@ def _is_of_tensors(made: object) -> bool:
 
 
 def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule:
-    """A network traced or compiled; in float32, as its input is, where it can't be run in its own numbers."""
+    """Trace a network, or compile it without an input; in float32 where it can't be run in its own dtype."""
     import torch
 
     def made() -> torch.jit.ScriptModule:
@@ -177,11 +184,11 @@ def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule
 
 
 def verify(job: Mapping[str, Any], folder: Path) -> bytes:
-    """Call a function for each of several files beside an original. The value: what it said of each, by name.
+    """Call a function for each of several files beside an original, and pack its verdict on each by name.
 
     `original` and `files` lie in the folder of files.
     """
-    return call.using(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
+    return call.load_and_use(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
 
 
 def _verdicts(job: Mapping[str, Any], files: Path, function: Callable[..., object]) -> dict[str, str]:

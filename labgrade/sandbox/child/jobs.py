@@ -23,7 +23,7 @@ def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes | memory
 
 
 def trusted_alone() -> bool:
-    """Whether children of this server run no student's code."""
+    """Return whether children of this server run no student's code."""
     return "call" not in KINDS
 
 

@@ -67,9 +67,10 @@ def run_job(
     *,
     forked: bool = True,
 ) -> NoReturn:
-    """Never returns. Without UP on the result pipe, whatever happened was a failure of labgrade's.
+    """Run a job from its beginning to its end, and end the process. Without UP labgrade failed.
 
-    Behind it LOADED says that the file of a call was imported: what does not end later may end with another subject.
+    UP on the result pipe says that the child is confined: what happens later is the student's doing. LOADED behind it
+    says that the file of a call was imported: where a call then does not end, it may end with another subject.
 
     `arguments` makes the values to be given from what the grader sends; `confine` is the jail: it returns the folder
     that holds `handin`, the copy of the submission, and `tmp`.
@@ -145,7 +146,7 @@ def _write_all(pipe: int, data: bytes | memoryview) -> None:
 
 
 def _take_places(pipes: Pipes, *, forked: bool) -> None:
-    """Put the null device and the output pipe where a program expects its streams; keep nothing else."""
+    """Put the null device and the output pipe where a program expects its streams; close all other descriptors."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(pipes.output, 1)
@@ -191,9 +192,9 @@ def _find_own_modules() -> dict[str, ModuleType]:
 def prepare(*, share_by_files: bool = False) -> None:
     """Give loaded libraries the state that every child starts with, before any is forked.
 
-    `share_by_files`: processes of a job can't send each other descriptors, by which torch shares tensors else.
-    The names of our modules are remembered, because looking for them touches each of thousands of names, and so copies
-    10 MB in every child.
+    `share_by_files`: torch shares tensors by files, because a job's processes can't send each other descriptors. The
+    names of our modules are remembered, because looking for them touches each of thousands of names, and so copies 10
+    MB in every child.
     """
     _own_modules.clear()
     _own_modules.update(_find_own_modules())

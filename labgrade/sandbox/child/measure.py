@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _PROBLEM_CHARS = 2000
 
 
-def measure(job: Mapping[str, Any], folder: Path) -> bytes:
-    """The frame: `measured` with plain data, `rejected` for a ValueError that the trusted code raises by itself.
+def measure(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
+    """Return the frame: `measured` with plain data, `rejected` for a ValueError that the trusted code raises by itself.
 
     `broke` for whatever else is raised, also by what that code calls: a ValueError of `max()` says nothing of the file.
     """
     try:
-        function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
+        function, folder = _function(Path(job["file"]), job["function"]), _real_folder(folder)
         value = function(_handed_over(job, folder), **job["parameters"])
         if job["several"]:
             value = [value, *_values(function, folder, job["several"])]
@@ -43,7 +43,7 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
 
 
 def _is_meant(error: BaseException) -> bool:
-    """Whether a `raise` of trusted code raised it, and not what that calls."""
+    """Return whether a `raise` of trusted code raised the error, not the code that it calls."""
     *_, last = _places(error)
     raised = last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     return raised and _is_ours(last)
@@ -61,14 +61,14 @@ def _is_ours(place: types.TracebackType) -> bool:
 
 
 def _broke(error: BaseException) -> bytes:
-    """What is ours to look at, with the last line of trusted code that it went through."""
+    """Pack an unexpected error for staff, with the last line of trusted code that it went through."""
     *_, own = (each for each in _places(error) if _is_ours(each))
     where = f"{Path(own.tb_frame.f_code.co_filename).name}:{own.tb_lineno}"
     return _failed("broke", f"{type(error).__name__}: {error} ({where})")
 
 
 def _handed_over(job: Mapping[str, Any], folder: Path) -> Path | dict[str, list[Path]]:
-    """The student's file, or their files by group."""
+    """Return the student's file, or their files by group."""
     if job["parts"]:
         return {name: [folder / place for place in places] for name, places in job["parts"].items()}
     return folder / str(job["artifact"])
@@ -77,16 +77,16 @@ def _handed_over(job: Mapping[str, Any], folder: Path) -> Path | dict[str, list[
 def _values(
     function: Callable[..., object], folder: Path, several: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[object]:
-    """The value of each of several files, up to the first that has none: why is found when it is measured by itself."""
+    """Yield the value of each of several files, up to the first without one, which is measured again by itself."""
     with contextlib.suppress(Exception):
         for name, parameters in several:
             yield function(folder / name, **parameters)
 
 
-def _themselves(folder: Path) -> Path:
-    """The folder in which the files lie themselves. The jail links large ones, all to one folder.
+def _real_folder(folder: Path) -> Path:
+    """Return the folder in which the files really lie: the jail links large ones, all to one folder.
 
-    What reads a model takes a link in place of its external data for a way out of the model's folder.
+    A reader of models takes a link to external data for a way out of the model's folder.
     """
     for path in folder.rglob("*"):
         if path.is_symlink():
@@ -112,9 +112,4 @@ def _function(file: Path, name: str) -> Callable[..., object]:
     return function
 
 
-def of_job(job: Mapping[str, Any], _: Mapping[str, Any], folder: Path) -> bytes:
-    """The same as one of the kinds of jobs."""
-    return measure(job, folder)
-
-
-jobs.KINDS["measure"] = of_job  # so that a server which measures alone imports nothing else
+jobs.KINDS["measure"] = measure  # so that a server which measures alone imports nothing else

@@ -17,7 +17,7 @@ _CELL = re.compile(r"\s*%%(\w+)")
 
 
 def cells(data: bytes) -> list[str]:
-    """The source of each code cell; a line of magic is `pass`, and a cell of another language is empty.
+    """Return the source of each code cell; a line of magic is `pass`, and a cell of another language is empty.
 
     Raises:
         ValueError, TypeError, KeyError, AttributeError, RecursionError: it is no notebook.
@@ -32,7 +32,7 @@ def _plain(source: str) -> str:
 
 
 def run(module: ModuleType, path: str, data: bytes) -> BaseException | None:
-    """Execute the cells in the module and give what the first one raised that failed: it undoes no other cell.
+    """Execute the cells in the module; return the first error. A cell that fails stops no other cell.
 
     A cell counts as a file, so that a message can say which one.
 

@@ -39,7 +39,7 @@ _NUMPY_SCALARS = (
 
 
 def convert(item: object) -> object:
-    """What an object means in plain data; the items within it are left for the next call.
+    """Return the plain data that an object stands for; items within it are converted by later calls.
 
     Raises:
         NotPlainError: it means none; says its type, and what to return instead.
@@ -73,7 +73,7 @@ def _from_standard_library(item: Any) -> object:
 
 
 def _from_numbers(item: Any) -> object:
-    """A Decimal or a Fraction that is a whole number, or as near as a float comes to it."""
+    """Return a Decimal or Fraction as an int where it is a whole number, else as the nearest float."""
     kind = type(item)
     decimal, fractions = sys.modules.get("decimal"), sys.modules.get("fractions")
     if decimal is not None and kind is decimal.Decimal:
@@ -85,7 +85,7 @@ def _from_numbers(item: Any) -> object:
 
 
 def _from_named_parts(item: Any) -> object:
-    """A named tuple or a dataclass as a dict, a member of an enumeration as its value."""
+    """Return a named tuple or a dataclass as a dict, a member of an enumeration as its value."""
     for kind in type(item).__mro__:
         own = vars(kind)
         fields = own.get("_fields")
@@ -99,7 +99,7 @@ def _from_named_parts(item: Any) -> object:
 
 
 def _from_builtin(item: Any) -> object:
-    """What a type holds that a student made of a builtin one."""
+    """Return the builtin value inside an object whose class a student derived from a builtin type."""
     for kind in type(item).__mro__[1:]:
         if kind is dict:
             return dict(dict.items(item))

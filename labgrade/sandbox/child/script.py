@@ -41,10 +41,10 @@ _MOST_NAMED = 20
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"})
 
 
-def make_own(folder: Path, given: set[str]) -> None:
-    """Replace links that a jail made to large files of the hand-in by copies that may be written, smallest first.
+def copy_linked(folder: Path, given: set[str]) -> None:
+    """Replace a jail's links to large files of the hand-in by writable copies, smallest first.
 
-    Those that were `given`, by their POSIX paths, are there to be read, and stay where they are.
+    Files that were `given`, by their POSIX paths, are read only, and stay links.
     """
     links = []
     for base, folders, names in os.walk(folder):
@@ -61,14 +61,14 @@ def make_own(folder: Path, given: set[str]) -> None:
 
 
 class FolderSnapshot:
-    """The regular files below a folder as they are now."""
+    """The regular files below a folder at one moment."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._before = dict(self._files())
 
     def changed(self) -> tuple[dict[str, bytes], list[str]]:
-        """The content of each file made or changed since, by its POSIX path; and what is too large, by name.
+        """Return the content of each file made or changed since, by its POSIX path, and the names of those too large.
 
         Smallest first, so that a huge file costs no other. Links are never followed.
         """
@@ -86,7 +86,7 @@ class FolderSnapshot:
         return found, left_out[:_MOST_NAMED]
 
     def _files(self) -> Iterator[tuple[str, tuple[int, int, int]]]:
-        """Each path with its size, its time of change and its inode."""
+        """Yield each path with its size, its time of change and its inode."""
         folders, seen = [""], 0
         while folders and seen < _MOST_SEEN:
             base = folders.pop()
@@ -123,18 +123,18 @@ _Arguments: TypeAlias = "Mapping[str, Any]"
 
 
 @dataclass(slots=True)
-class _Said:
-    """What came from the program's process: its stderr, and the events of this module as lines of JSON."""
+class _Output:
+    """The output of the program's process: its stderr, and this module's events as lines of JSON."""
 
     errors: bytearray = field(default_factory=bytearray)
     events: bytearray = field(default_factory=bytearray)
 
 
 def run(job: _Arguments, folder: Path) -> bytes:
-    """Run it to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
-    make_own(folder, set(job["given"]))
+    """Run a script to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
+    copy_linked(folder, set(job["given"]))
     before = FolderSnapshot(folder)
-    said = _Said()
+    said = _Output()
     if sys.platform == "linux":
         code = _watched(lambda tell: _Program(job, folder, tell).run(), said)
     else:
@@ -155,8 +155,8 @@ def run(job: _Arguments, folder: Path) -> bytes:
 # ---- the watching process --------------------------------------------------------------------------------------
 
 
-def _watched(program: Callable[[Callable[[Event], None]], int], said: _Said) -> int:
-    """Fork, and take what the program says until it has ended. Its exit code, or minus the signal that ended it."""
+def _watched(program: Callable[[Callable[[Event], None]], int], said: _Output) -> int:
+    """Fork, collect the program's output until it ends, and return its exit code, or minus the signal."""
     errors_read, errors_write = os.pipe()
     events_read, events_write = os.pipe()
     pid = os.fork()
@@ -227,7 +227,7 @@ class _Program:
         self._tell = tell
 
     def run(self) -> int:
-        """Run it with all that follows its last line. Its exit code."""
+        """Run the program as the interpreter does, with all that follows its last line, and return its exit code."""
         cwd = self._folder / self._job["cwd"]
         path = cwd / self._job["script"]
         os.chdir(cwd)
@@ -263,7 +263,7 @@ class _Program:
 
 
 def _own_part(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this file, with which it begins."""
+    """Return a traceback without its first frames, which are this file's."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace
@@ -278,7 +278,7 @@ def _exit_code(code: object) -> int:
 
 
 def _forget_what_is_registered() -> None:
-    """Drop the server's exit handlers, which took ten times as long as a small program itself."""
+    """Drop the server's exit handlers: they take ten times as long as a small program."""
     atexit_: Any = atexit
     atexit_._clear()  # noqa: SLF001 - there is no public name for it
     processes: Any = sys.modules.get("multiprocessing.util")

@@ -47,7 +47,7 @@ _LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
 
 
 def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
-    """Import a file under a name, without its folder in the search path, in which other things lie too."""
+    """Import a file under a name, without putting its folder into the search path."""
     places = [str(path.parent)] if package else None
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=places)
     if spec is None or spec.loader is None:
@@ -86,7 +86,7 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
     """Read the next request and answer it."""
-    from labgrade.sandbox.child.supervisor import keep
+    from labgrade.sandbox.child.supervisor import supervise
 
     text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     if not text:
@@ -108,7 +108,7 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
             line = socket.socket(fileno=descriptors[0])
             if wanted == "branch":
                 serve(line, shelf, jobs.jail)
-            keep(line, _pipes(descriptors, request), request, jobs.jail, shelf.arguments)
+            supervise(line, _pipes(descriptors, request), request, jobs.jail, shelf.arguments)
 
 
 def _pipes(descriptors: list[int], request: Mapping[str, Any]) -> Pipes:
@@ -120,7 +120,7 @@ def _pipes(descriptors: list[int], request: Mapping[str, Any]) -> Pipes:
 
 
 def _load_compiler() -> None:
-    """Load what torch loads for the first convolution on the meta device, so that not every child has to."""
+    """Load torch's compiler, which the first convolution on the meta device needs, for all later children."""
     if "torch" in sys.modules and "torch._dynamo" not in sys.modules:
         with contextlib.suppress(Exception):  # then the child does, and says what is wrong
             importlib.import_module("torch._dynamo")
@@ -138,7 +138,7 @@ def _fork() -> int:
 
 
 def _wake_on_children(poll: select.poll) -> int:
-    """A descriptor that can be read when a child has ended."""
+    """Return a descriptor that becomes readable when a child has ended."""
     reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -156,7 +156,7 @@ def _leave(jail: Jail) -> NoReturn:
 
 
 def _prepare(control: socket.socket, shelf: Shelf, subject: dict[str, Any], given: list[int]) -> None:
-    """Build a subject, of weights in a file if one is `given`; else a file of them may be sent along."""
+    """Build a subject; `given` may hold a file of its weights. Else such a file may be sent along with the reply."""
     files: list[int] = []
     try:
         files = shelf.prepare(subject, given)
@@ -170,10 +170,10 @@ def _prepare(control: socket.socket, shelf: Shelf, subject: dict[str, Any], give
 
 
 def _settle_as_server(*, libraries: bool, share_by_files: bool, settled: bool = False) -> dict[str, object]:
-    """Prepare the process for forking; return whether that worked.
+    """Prepare the process for forking; return what the grader wants to know of it.
 
-    `settled`: what forked this had done so, and nothing of a course's was imported since. To look at each object again,
-    or to move them to huge pages, would take a memory of its own, and longer than the rest of the start.
+    `settled`: the process that forked this one was prepared, and no course's module was imported since. To look at each
+    object again, or to move them to huge pages, would copy memory, and take longer than the rest of the start.
     """
     from labgrade.sandbox.child.main import prepare
     from labgrade.sandbox.jail import linux
@@ -264,7 +264,7 @@ def serve_as_fork(given: list[int], zoo: ModuleType | None, module: str) -> NoRe
 
 
 def _line() -> socket.socket:
-    """The socket that this process is spoken to on, away from descriptor 0."""
+    """Return the socket that the grader speaks on, moved away from descriptor 0."""
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -280,7 +280,7 @@ def _load_libraries(zoo: ModuleType, setup: Mapping[str, Any]) -> None:
 
 
 def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoReturn:
-    """Serve as the kind of server that the first message names. `zoo`: the zoo is loaded with all libraries."""
+    """Serve as the kind of server that the first message names. With `zoo`, all libraries are loaded already."""
     from labgrade.sandbox.child.subject import Shelf
     from labgrade.sandbox.child.supervisor import tell
     from labgrade.sandbox.jail import places
@@ -309,7 +309,7 @@ def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoRetu
 
 
 def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, object]:
-    """What the server tells the grader before it serves.
+    """Return what the server tells the grader of itself before it serves.
 
     Raises:
         RuntimeError: something is loaded that no fork survives.
@@ -331,7 +331,7 @@ def _ready_to_fork(jail: Jail, *, libraries: bool, settled: bool) -> dict[str, o
 
 
 def _import(zoo: ModuleType | None, names: Iterable[str]) -> None:
-    """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
+    """Import libraries that are slow to import, such as onnxruntime. None of them makes a session before a fork."""
     quickly = getattr(zoo, "importing_quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
     for name in names:
         with contextlib.suppress(ImportError), quickly():
@@ -372,7 +372,7 @@ def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
 
 
 def _forget_project() -> None:
-    """Remove the project's folder from the search path: with an editable install it holds `reference/`, the answers."""
+    """Remove the project's folder from the search path: an editable install has `reference/` there."""
     package = Path(__file__).resolve().parents[2]
     sys.path[:] = [place for place in sys.path if Path(place) != package.parent or place.endswith("-packages")]
 

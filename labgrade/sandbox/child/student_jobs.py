@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(job: Arguments, folder: Path) -> bytes:
-    """The frame: `ran` with the exit code (minus a signal) and the files written, or `unstarted` with the reason."""
+    """Run a program; pack `ran` with its exit code (minus a signal) and files, or `unstarted` with the reason."""
     before = FolderSnapshot(folder)
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # noqa: PTH120 - text
     try:
@@ -34,7 +34,8 @@ def run(job: Arguments, folder: Path) -> bytes:
 
 
 def _call(job: Arguments, values: Mapping[str, object], folder: Path) -> bytes:
-    return call.call(job, _with_paths(values, job["paths"], folder), folder)
+    given = _with_paths(values, job["paths"], folder)
+    return call.load_and_use(job, tuple(given), folder, lambda function: function(*given.values()))
 
 
 def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
@@ -54,6 +55,6 @@ jobs.KINDS.update(
         "verify": lambda job, _, folder: file_functions.verify(job, folder),
         "script": lambda job, _, folder: script.run(job, folder),
         "program": lambda job, _, folder: run(job, folder),
-        "measure": measure.of_job,
+        "measure": measure.measure,
     }
 )

@@ -23,10 +23,10 @@ _ALIGNED = 64  # bytes, as torch does with all that it allocates
 
 
 class Shelf:
-    """The subjects that this process has ready: what is on it is what its children can see.
+    """The subjects that this process has ready; its children can see all of them.
 
-    A child is given each of them once, since a call may change it: what else is asked for is built. `zoo` loads the
-    module whose `Subject` builds what is given.
+    A child is given each of them once, since a call may change it: further ones are built. `zoo` loads the module whose
+    `Subject` builds them.
     """
 
     def __init__(self, zoo: Callable[[], Any]) -> None:
@@ -34,9 +34,9 @@ class Shelf:
         self._ready: list[tuple[dict[str, Any], Any]] = []
 
     def prepare(self, wanted: Mapping[str, Any], kept: Sequence[int] = ()) -> list[int]:
-        """Build a subject, so that the children of this process need not.
+        """Build a subject, so that the children of this process need not. Return a file of its weights, if any.
 
-        `kept`: a file of its weights, if another process has built it; else such a file is returned, if there is one.
+        `kept`: such a file, made by another process; then none is returned.
 
         Raises:
             Exception: what the zoo raises for a subject that cannot be built.
@@ -44,12 +44,12 @@ class Shelf:
         subject = self._named(wanted)
         for file in kept:
             with contextlib.suppress(OSError, RuntimeError):  # then they are drawn
-                subject.with_weights_put_in(functools.partial(_take, file))
+                subject.with_weights_put_in(functools.partial(_load_weights, file))
         model, _ = subject.with_weights()
         files: list[int] = []
         if sys.platform == "linux" and not kept:
             with contextlib.suppress(OSError, RuntimeError):  # where a jail refuses it they stay where they are
-                files = _keep_in_a_file(model)
+                files = _move_to_file(model)
         self._ready.append((dict(wanted), subject))
         gc.collect()
         gc.freeze()
@@ -61,12 +61,12 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        """What the weights of the ready subjects take."""
+        """Return the bytes that the weights of the ready subjects take."""
         models = [subject.with_weights()[0] for _, subject in self._ready]
         return sum(each.nbytes for model in models if hasattr(model, "parameters") for each in model.parameters())
 
     def arguments(self, told: Any) -> dict[str, object]:
-        """The values of the names `given` of a `subject`, in order; of several, `each`, a list of them."""
+        """Return the values of the `given` names in order; where the grader sends `each`, a list of such dicts."""
         if "each" in told:
             own = told.get("values") or [{} for _ in told["each"]]
             each = [
@@ -90,7 +90,7 @@ class Shelf:
         return {name: values[name] for name in given}
 
     def _given(self, wanted: Mapping[str, Any]) -> Any:
-        """Return a ready subject, a subject with the module of a ready one, or a subject built anew."""
+        """Return a ready subject, one with the module of a ready one, or one that is built now."""
         for place, (known, ready) in enumerate(self._ready):
             subject = ready if known == wanted else self._named(wanted).with_weights_of(ready, for_good=True)
             if subject is ready or subject.has_weights:
@@ -107,11 +107,11 @@ class Shelf:
         return self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
 
 
-def _keep_in_a_file(model: Any) -> list[int]:
-    """Keep a module's weights in a file without a name, of which each process has pages of its own once it writes.
+def _move_to_file(model: Any) -> list[int]:
+    """Move a module's weights into a file without a name; return a descriptor of it if it holds all of them.
 
-    Nobody can change the file any more, by whatever way to it. Returns it where all weights are in it.
-    To fork a process takes as long as to copy the page tables of all its other memory: of 500 MB, longer than most
+    The file is sealed: nobody can change it any more, in any way. Each process gets pages of its own when it writes. A
+    fork copies the page tables of all memory that lies in no file: with 500 MB of it, that takes longer than most
     calls.
     """
     from labgrade.sandbox.jail import linux
@@ -127,13 +127,13 @@ def _keep_in_a_file(model: Any) -> list[int]:
     import torch
 
     with os.fdopen(os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
-        file.truncate(_places(moved)[-1])
+        file.truncate(_offsets(moved)[-1])
         area, freed = _mapped(file.fileno()), 0
-        for each, place in zip(moved, _places(moved), strict=False):  # one by one: twice the largest network is much
+        for each, place in zip(moved, _offsets(moved), strict=False):  # one by one: twice the largest network is much
             file.seek(place)
             file.write(each.detach().reshape(-1).view(torch.uint8).numpy())
             file.flush()
-            _put(each, area, place)
+            _use_values_at(each, area, place)
             freed += each.nbytes
             if freed > _FREED_AT_ONCE:
                 linux.give_back_memory()
@@ -145,19 +145,19 @@ def _keep_in_a_file(model: Any) -> list[int]:
     return files
 
 
-def _take(file: int, model: Any) -> None:
-    """Put the weights of a file into a module that was built like the one whose weights they were.
+def _load_weights(file: int, model: Any) -> None:
+    """Give a module the weights in a file, which a module that was built alike has written.
 
     Raises:
         RuntimeError: it was not.
     """
     area, tensors = _mapped(file), _tensors(model)
-    *places, size = _places(tensors)
+    *places, size = _offsets(tensors)
     if size != len(area):
         message = f"a file of {len(area)} bytes does not hold weights of {size}"
         raise RuntimeError(message)
     for each, place in zip(tensors, places, strict=True):
-        _put(each, area, place)
+        _use_values_at(each, area, place)
     area[::_PAGE].max()  # as above
 
 
@@ -165,38 +165,38 @@ def _tensors(model: Any) -> list[Any]:
     return [*model.parameters(), *model.buffers()] if hasattr(model, "parameters") else []
 
 
-def _places(tensors: Sequence[Any]) -> list[int]:
-    """Where each lies in a file, and the size of that."""
+def _offsets(tensors: Sequence[Any]) -> list[int]:
+    """Return the offset of each tensor in a file, and at the end the file's size."""
     return list(accumulate((each.nbytes + -each.nbytes % _ALIGNED for each in tensors), initial=0))
 
 
 def _mapped(file: int) -> Any:
-    """The bytes of a file, of which this process has pages of its own once it writes."""
+    """Map a file of bytes privately: this process gets pages of its own when it writes."""
     import torch
 
     size = os.fstat(file).st_size
     return torch.from_file(f"/proc/self/fd/{file}", size=size, dtype=torch.uint8).numpy()
 
 
-def _put(tensor: Any, area: Any, place: int) -> None:
-    """Have a tensor's values be those at a place of mapped bytes."""
+def _use_values_at(tensor: Any, area: Any, place: int) -> None:
+    """Make a tensor use the values at a place of mapped bytes."""
     import torch
 
     tensor.data = torch.frombuffer(area, dtype=tensor.dtype, count=tensor.numel(), offset=place).view(tensor.shape)
 
 
 def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:
-    """The shape of the input; of several inputs a tuple of shapes."""
+    """Return the shape of the input, or a tuple of shapes if there are several inputs."""
     first = tuple(wanted["shape"])
     further = wanted.get("further", ())
     return (first, *(tuple(each["shape"]) for each in further)) if further else first
 
 
 def without_input(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The subject, with the least of an input: to draw one takes longer than many a call that is not given it."""
+    """Return the subject with the smallest input: to draw one takes longer than many a call without it."""
     return {**wanted, **{name: value for name, value in _NO_INPUT.items() if name in wanted}}
 
 
 def needs_values(given: tuple[str, ...]) -> bool:
-    """Whether any of it takes building the subject with its weights."""
+    """Return whether any of the given names needs the subject built with its weights."""
     return bool(_WITH_VALUES & set(given))

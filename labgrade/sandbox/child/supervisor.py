@@ -9,7 +9,6 @@ the job ends.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from labgrade.sandbox.child import main
-from labgrade.sandbox.jail import limits, usage
+from labgrade.sandbox.jail import limits, linux, usage
 from labgrade.sandbox.jail.layers import LIMITS, METER, OUTER
 
 if TYPE_CHECKING:
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
 
 _POLL_MS = 50
 _POLL_HELD_MS = 200  # of a job whose memory the kernel holds: what it has computed grows no faster than time
-_SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 @dataclass(slots=True)
-class _Kept:
-    """A job that runs. `why` the supervisor ended it, and the CPU seconds that it had used by then.
+class _RunningJob:
+    """A job that runs.
 
-    `held`: a control group holds its memory.
+    `why`: the reason for which the supervisor ended it, `spent`: the CPU seconds that it had used by then. `held`: a
+    control group holds its memory.
     """
 
     line: socket.socket
@@ -70,31 +69,29 @@ class _Kept:
 
 @dataclass(slots=True)
 class Jobs:
-    """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits by.
+    """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits with.
 
-    `compiler_wanted`: something else that the server has been asked to do, as soon as it has no job. `begun`: how many
-    jobs there were.
+    `compiler_wanted`: the server shall load torch's compiler as soon as it has no job. `begun`: how many jobs there
+    were.
     """
 
     jail: Jail
     arguments: Arguments
     poll: select.poll
-    running: dict[int, _Kept] = field(default_factory=dict)  # by their lines' descriptors
+    running: dict[int, _RunningJob] = field(default_factory=dict)  # by their lines' descriptors
     compiler_wanted: bool = False
     begun: int = 0
     _looked: float = 0.0
 
     @property
     def patience(self) -> int | None:
-        """Return the milliseconds until jobs have to be looked at again."""
+        """Return the milliseconds after which jobs have to be looked at again; None for no limit."""
         if not self.running or _is_unmetered(self.jail):
             return None
         return _POLL_HELD_MS if all(job.held for job in self.running.values()) else _POLL_MS
 
     def begin(self, line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any]) -> None:
         """Fork a job as the first process of a tree of its own."""
-        from labgrade.sandbox.jail import linux
-
         self.begun += 1
         allowed = limits.Allowed(request["seconds"], request["memory"], own_count=True)
         own_tree = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -115,13 +112,13 @@ class Jobs:
         if pid < 0:
             line.close()
             return
-        self.running[line.fileno()] = _Kept(
+        self.running[line.fileno()] = _RunningJob(
             line, pid, allowed, usage.Meter(pid, shared_with=os.getpid()), held=bool(pipes.entries)
         )
         self.poll.register(line, select.POLLIN)
 
     def look(self, ready: AbstractSet[int]) -> None:
-        """End the jobs whose grader has hung up, and, when it is time, those that use more than they are allowed."""
+        """End the jobs whose grader has hung up and, at intervals, those that use more than they may."""
         now, patience = time.monotonic(), self.patience
         metered = patience is not None and now - self._looked >= patience / 2000
         self._looked = now if metered else self._looked  # what else wakes the server may do so a hundred times a second
@@ -135,7 +132,7 @@ class Jobs:
                 job.end(why)
 
     def reap(self) -> None:
-        """Wait for all children that have ended, and tell of those that are jobs."""
+        """Wait for all children that have ended, and report the end of those that are jobs."""
         by_pid = {job.pid: descriptor for descriptor, job in self.running.items()}
         with contextlib.suppress(ChildProcessError):
             while True:
@@ -161,13 +158,12 @@ def forget_signals() -> None:
     signal.set_wakeup_fd(-1)
 
 
-def keep(
+def supervise(
     line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any], jail: Jail, arguments: Arguments
 ) -> NoReturn:
     """Run one job from its beginning to its end, in a process that does nothing else."""
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    prctl(_SUBREAPER, 1, 0, 0, 0)
+    linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
+    linux.prctl(linux.SUBREAPER, 1)
     allowed = limits.Allowed(request["seconds"], request["memory"], own_count=False)
     try:
         pid = os.fork()
@@ -178,7 +174,7 @@ def keep(
         line.close()
         main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments)
     _close(pipes)
-    job = _Kept(line, pid, allowed, usage.Meter(os.getpid()), held=bool(pipes.entries))
+    job = _RunningJob(line, pid, allowed, usage.Meter(os.getpid()), held=bool(pipes.entries))
     job.end(_watch(job, unmetered=_is_unmetered(jail)))
     status = os.waitpid(pid, 0)[1]
     usage.reap_all()
@@ -197,8 +193,8 @@ def _is_unmetered(jail: Jail) -> bool:
     return METER not in jail.layers or (LIMITS not in jail.layers and sys.platform != "linux")
 
 
-def _watch(job: _Kept, *, unmetered: bool) -> str:
-    """Wait for the job's end, or for a reason to end it, which is returned."""
+def _watch(job: _RunningJob, *, unmetered: bool) -> str:
+    """Wait for the job's end, or for a reason to end it; return the reason, or an empty text."""
     life = os.pidfd_open(job.pid)
     poll = select.poll()
     poll.register(life, select.POLLIN)
@@ -218,6 +214,6 @@ def _watch(job: _Kept, *, unmetered: bool) -> str:
 
 
 def tell(line: socket.socket, data: Mapping[str, Any]) -> None:
-    """Send one message. A grader that is gone hears nothing."""
+    """Send one message; do nothing if the grader is gone."""
     with contextlib.suppress(OSError):
         line.send(json.dumps(data).encode())

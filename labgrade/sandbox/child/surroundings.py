@@ -22,9 +22,9 @@ SENTENCE = (
 
 
 def refuse_network() -> None:
-    """Make every way to another host in Python end with the sentence. Sockets within the machine stay as they are.
+    """Make every connection to another host that Python opens fail with `SENTENCE`; local sockets still work.
 
-    A server of students' jobs does it once, for all of its forks: there it costs each the copies of a hundred pages.
+    A server of students' jobs does it once for all of its forks: done in each, it would copy a hundred pages.
     """
     if hasattr(socket.create_connection, "__wrapped__"):
         return
@@ -38,7 +38,7 @@ def refuse_network() -> None:
 
 
 def _guarded_making(make: Callable[..., None]) -> Callable[..., None]:
-    """In a jail no socket of the network can be made at all, of which the kernel says as little as it can."""
+    """Wrap the making of sockets: where a jail forbids it, the error says so."""
 
     @functools.wraps(make)
     def guarded(self: socket.socket, *arguments: Any, **options: Any) -> None:
@@ -51,6 +51,8 @@ def _guarded_making(make: Callable[..., None]) -> Callable[..., None]:
 
 
 def _guarded_connection(connect: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `socket.create_connection`: another host is refused."""
+
     @functools.wraps(connect)
     def guarded(address: Any, *rest: Any, **options: Any) -> Any:
         if not _is_here(address[0]):
@@ -61,6 +63,8 @@ def _guarded_connection(connect: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a socket's `connect`: another host is refused."""
+
     @functools.wraps(connect)
     def guarded(self: socket.socket, address: Any) -> Any:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(address[0]):
@@ -71,6 +75,8 @@ def _guarded_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded_look_up(look_up: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a look-up of host names: a name of another host is not found."""
+
     @functools.wraps(look_up)
     def guarded(host: Any, *rest: Any, **options: Any) -> Any:
         name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
@@ -100,7 +106,7 @@ _HEADS = ("googlenet", "inception_v3")  # published with auxiliary heads, which 
 
 
 def offer_weights(note: Callable[[str], None]) -> None:
-    """Replace the downloads. `note` gets the architecture whenever seeded weights stand in for trained ones."""
+    """Replace downloads of weights. `note` gets the architecture whenever seeded weights stand in for trained ones."""
     torch: Any = sys.modules.get("torch")
     zoo: Any = sys.modules.get("labgrade_zoo")
     if torch is None or zoo is None:
@@ -113,7 +119,7 @@ def offer_weights(note: Callable[[str], None]) -> None:
 
 
 class _Downloads:
-    """What stands in for the functions of torch.hub that download."""
+    """The functions that replace those of torch.hub that download."""
 
     def __init__(self, hub: Any, zoo: Any, note: Callable[[str], None]) -> None:
         self._hub = hub
@@ -123,18 +129,18 @@ class _Downloads:
         self._load = hub.load
 
     def state_dict(self, url: str, model_dir: str | None = None, *rest: Any, **options: Any) -> Any:
-        """For `load_state_dict_from_url`: the file where it is there, as in an offered TORCH_HOME."""
+        """Replace `load_state_dict_from_url`: load the file if it is there, as in an offered TORCH_HOME."""
         name = options.get("file_name") or PurePosixPath(urlparse(url).path).name
         if os.access(Path(model_dir or Path(self._hub.get_dir()) / "checkpoints") / name, os.R_OK):
             return self._load_state_dict_from_url(url, model_dir, *rest, **options)
         return _stand_in(self._zoo, url, self._note)
 
     def to_file(self, url: str, dst: str, *_: Any, **__: Any) -> None:
-        """For `download_url_to_file`."""
+        """Replace `download_url_to_file`: write stand-in weights to the file."""
         sys.modules["torch"].save(_stand_in(self._zoo, url, self._note), dst)
 
     def model(self, repo_or_dir: str, model: str, *args: Any, source: str = "github", **options: Any) -> Any:
-        """For `torch.hub.load`: torchvision's own models, or what lies in an offered TORCH_HOME or a local folder."""
+        """Replace `torch.hub.load`: models are torchvision's own, or lie in an offered TORCH_HOME or a folder."""
         given = {name: value for name, value in options.items() if name not in _OF_THE_DOWNLOAD}
         if source.lower() == "local":
             return self._load(repo_or_dir, model, *args, source=source, **given)
@@ -149,7 +155,7 @@ class _Downloads:
 
 
 def _stand_in(zoo: Any, url: str, note: Callable[[str], None]) -> dict[str, Any]:
-    """The state dict behind a URL of torchvision's, with the zoo's weights.
+    """Return the state dict behind a URL of torchvision's, with the zoo's weights.
 
     Raises:
         URLError: it is of no architecture that the zoo has.
@@ -169,7 +175,7 @@ def _stand_in(zoo: Any, url: str, note: Callable[[str], None]) -> dict[str, Any]
 
 
 def _add_heads(state: dict[str, Any], whole: Any) -> None:
-    """The weights of the heads, which nothing in eval mode runs; drawing them as training does would take seconds."""
+    """Add constant weights for heads that do not run in eval mode: to draw them would take seconds."""
     torch = sys.modules["torch"]
     for name, like in whole.on_meta()[0].state_dict().items():
         if name not in state:
@@ -177,7 +183,7 @@ def _add_heads(state: dict[str, Any], whole: Any) -> None:
 
 
 def _architecture(zoo: Any, url: str) -> tuple[str, Any] | None:
-    """Of whose weights a URL speaks: a URL that torchvision publishes today, or an older one by its file's name."""
+    """Return the architecture and the weights of a URL that torchvision publishes or published; else None."""
     models = sys.modules["torchvision"].models
     names = [name.removeprefix(zoo.COLLECTION) for name in zoo.names() if name.startswith(zoo.COLLECTION)]
     known = [(name, weights) for name in names for weights in models.get_model_weights(name)]
@@ -190,7 +196,7 @@ def _architecture(zoo: Any, url: str) -> tuple[str, Any] | None:
 
 
 class Surroundings:
-    """Prepared once, in a child, before the student's code runs. `seeded`: whose weights stood in for trained ones."""
+    """What a child prepares once before the student's code runs. `seeded`: architectures whose weights stood in."""
 
     def __init__(self, torch_home: str) -> None:
         self.seeded: list[str] = []
@@ -200,6 +206,6 @@ class Surroundings:
         offer_weights(self.note)
 
     def note(self, architecture: str) -> None:
-        """Remember it, once."""
+        """Remember an architecture, once."""
         if architecture not in self.seeded:
             self.seeded.append(architecture)

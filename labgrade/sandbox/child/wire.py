@@ -42,7 +42,7 @@ _GARBLED = "a garbled result"
 
 
 class NotPlainError(Exception):
-    """What came is not plain data; `problem` goes on after "returned", `where` is the place within the value."""
+    """The data is not plain; `problem` goes on after "returned", `where` is the place within the value."""
 
     def __init__(self, problem: str, where: str = "") -> None:
         super().__init__(problem, where)
@@ -63,7 +63,7 @@ class RawArray:
 
 
 def pack(value: object, convert: Callable[[object], object]) -> bytes:
-    """One frame. `convert` turns what is not a builtin into builtins or a RawArray, or raises NotPlainError.
+    """Pack a value as one frame. `convert` turns other types into builtins or a RawArray, or raises NotPlainError.
 
     Raises:
         NotPlainError: the value is not plain data, is too large, or is nested too deep.
@@ -72,7 +72,7 @@ def pack(value: object, convert: Callable[[object], object]) -> bytes:
 
 
 def pack_in_parts(value: object, convert: Callable[[object], object]) -> list[bytes | memoryview]:
-    """The frame of `pack` in parts, of which the arrays are no copies."""
+    """Return the frame of `pack` in parts; its arrays are not copied."""
     packer = _Packer(convert)
     packer.add(value, 0)
     shapes = ",".join(f"[{_quote(array.dtype)},{list(array.shape)}]" for array in packer.arrays)
@@ -84,7 +84,7 @@ def pack_in_parts(value: object, convert: Callable[[object], object]) -> list[by
 
 
 class _Packer:
-    """Exact types only, compared by identity: a subclass may lie about everything."""
+    """Collects a frame's header and arrays. Types are compared by identity: a subclass may lie about everything."""
 
     def __init__(self, convert: Callable[[object], object]) -> None:
         self.convert = convert
@@ -146,7 +146,7 @@ class _Packer:
         self.put("}}")
 
     def key(self, name: object) -> str:
-        """A dict's key as text: a class stands for its name, an enumeration's member for its value."""
+        """Return a dict's key as text: a class stands for its name, an enumeration's member for its value."""
         try:
             key = name if type(name) in (str, int) else self.convert(name)
         except NotPlainError:
@@ -172,7 +172,7 @@ def _inside(error: NotPlainError, place: str) -> NotPlainError:
 
 
 def type_name(item: object) -> str:
-    """The name of an object's type with its module, as far as it can be had: `collections.deque`."""
+    """Return the name of an object's type with its module, such as `collections.deque`."""
     kind = type(item)
     try:
         module, name = kind.__module__, kind.__qualname__
@@ -203,9 +203,9 @@ def _float_text(number: float) -> str:
 
 
 def unpack(frame: bytes | memoryview) -> object:
-    """The plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays.
+    """Return the plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays.
 
-    Of a frame that may be written the arrays are parts, where they lie as numpy likes it; else they are copies.
+    Arrays of a writable frame share its memory if they are aligned; else they are copies.
 
     Raises:
         NotPlainError: for anything else, with what is wrong.
@@ -226,7 +226,7 @@ def unpack(frame: bytes | memoryview) -> object:
 
 
 def unpack_each(frames: bytes | memoryview, most: int) -> list[object]:
-    """The plain data of the frames, at most so many, that are there as a whole.
+    """Return the plain data of all whole frames, at most so many.
 
     Raises:
         NotPlainError: what is there is no frame.
@@ -310,10 +310,10 @@ def _restore(node: Any, arrays: list[NDArray[generic] | None], depth: int) -> ob
 
 
 def refuse(problem: str) -> NoReturn:
-    """Raise for what is no plain data."""
+    """Raise NotPlainError."""
     raise NotPlainError(problem)
 
 
 def refuse_object(item: object) -> object:
-    """What `pack` falls back on where it was to have met plain data alone."""
+    """Raise NotPlainError for any object: the `convert` of callers that pack plain data alone."""
     raise NotPlainError(type(item).__name__)

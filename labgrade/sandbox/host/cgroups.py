@@ -30,8 +30,8 @@ NAME = re.compile(r"labgrade-(?P<grader>\d+)-(?:\d+|grader)")
 _CONTROLLERS = {"memory", "pids"}
 
 
-def own() -> tuple[int, tuple[Path, ...]]:
-    """The version, and the group that this process is in: in version 1 that for memory and that for processes."""
+def own_groups() -> tuple[int, tuple[Path, ...]]:
+    """Return the version, and this process's groups; in version 1 one for memory, and one for processes if writable."""
     paths: dict[str, str] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -45,7 +45,7 @@ def own() -> tuple[int, tuple[Path, ...]]:
 
 
 def _mounted(controller: str, path: str) -> Path:
-    """Where a group is to be seen; without a controller, one of version 2."""
+    """Return the folder at which a group is mounted; of version 2 where no controller is named."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
         root, place = before.split()[3:5]
@@ -58,7 +58,7 @@ def _mounted(controller: str, path: str) -> Path:
 
 
 def make_room(above: Path) -> None:
-    """In version 2 a group that holds processes passes no controller on: those in it move to one of their own.
+    """Move the processes of a group into a child group, because a group that holds processes passes no controller on.
 
     Raises:
         OSError: others' processes are in it too, or it is not delegated.
@@ -95,7 +95,7 @@ def _ancestors() -> Iterator[int]:
 
 
 def processes(folder: Path) -> list[int]:
-    """Those in a group, as this process tree knows them. One of another tree is shown as 0, and left out."""
+    """Return the processes of a group. Those of another process tree are shown as 0, and left out."""
     return [pid for pid in map(int, (folder / "cgroup.procs").read_text().split()) if pid > 0]
 
 
@@ -115,8 +115,8 @@ _numbers = itertools.count()
 class Group:
     """One job's group. `folders`: one in version 2; in version 1 that for memory, and that for processes if any.
 
-    `entries`: descriptors; a process that writes `0` to each of them is in the group, whichever it is. `kills`: a
-    descriptor of the file in which the kernel counts what it ended.
+    `entries`: descriptors; a process that writes `0` to each of them is in the group, whichever process it is. `kills`:
+    a descriptor of the file in which the kernel counts the processes that it killed.
     """
 
     version: int = 0
@@ -126,7 +126,7 @@ class Group:
     kills: int = -1
 
     def starved(self) -> bool:
-        """Whether the kernel ended a process of the group because the group, not the machine, was at its limit."""
+        """Return whether the kernel killed a process because the group, not the machine, was at its limit."""
         if self.kills < 0:
             return False
         try:
@@ -141,7 +141,7 @@ class Group:
             return False
 
     def renewed(self) -> bool:
-        """Whether it may serve the next job: nothing is in it, nothing was ended in it, and its counts begin anew."""
+        """Make the group ready for the next job; return whether it is empty, and nothing was killed in it."""
         try:
             told = _counted(os.pread(self.kills, _COUNTS_BYTES, 0).decode())
             # Opened anew: through a descriptor of its own, version 1 goes on to tell who was in it a second ago.
@@ -156,7 +156,7 @@ class Group:
         return True
 
     def close(self) -> None:
-        """Remove it, with whatever is still in it."""
+        """Remove the group, and kill whatever is still in it."""
         for descriptor in (*self.entries, *([self.kills] if self.kills >= 0 else [])):
             os.close(descriptor)
         for folder in reversed(self.folders):
@@ -164,14 +164,14 @@ class Group:
 
 
 class Groups:
-    """Makes groups for jobs; `version` 1 or 2.
+    """Makes groups for jobs, of `version` 1 or 2.
 
     Raises:
         OSError: no group can be made here, or it does not do what it should.
     """
 
     def __init__(self) -> None:
-        self.version, self._above = own()
+        self.version, self._above = own_groups()
         _sweep(self._above)
         if self.version == 2:  # noqa: PLR2004
             make_room(self._above[0])
@@ -180,12 +180,12 @@ class Groups:
 
     @contextlib.contextmanager
     def of_a_job(self, memory: int) -> Iterator[Group]:
-        """A group that may use so many bytes; in the end nothing is in it any more.
+        """Provide a group that may use so many bytes; at the end it is emptied.
 
-        Where none can be made any more, one without entries: polling holds the job.
+        Where no group can be made, it is one without entries: polling then holds the job.
         """
         try:
-            group = self._again(memory) or self._made(memory)
+            group = self._reused(memory) or self._new_group(memory)
         except OSError:
             group = Group(self.version)
         try:
@@ -198,8 +198,8 @@ class Groups:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.pop(0).close()
 
-    def _again(self, memory: int) -> Group | None:
-        """Return a kept group that may use so many bytes."""
+    def _reused(self, memory: int) -> Group | None:
+        """Return a kept group with this limit; None if there is none."""
         for group in [each for each in self._kept if each.memory == memory]:
             with contextlib.suppress(ValueError):  # another thread took it
                 self._kept.remove(group)
@@ -207,11 +207,11 @@ class Groups:
         return None
 
     def close(self) -> None:
-        """Remove those that are kept."""
+        """Remove the groups that are kept."""
         while self._kept:
             self._kept.pop().close()
 
-    def _made(self, memory: int) -> Group:
+    def _new_group(self, memory: int) -> Group:
         name = f"labgrade-{os.getpid()}-{next(_numbers)}"
         group = Group(self.version, tuple(above / name for above in self._above), memory)
         try:
@@ -228,8 +228,8 @@ class Groups:
         return replace(group, kills=kills)
 
     def _try(self) -> None:
-        """Test whether a process can enter a group, with a process made for this."""
-        with contextlib.closing(self._made(_TRIAL_BYTES)) as group:
+        """Test with a process made for this whether one can enter a group."""
+        with contextlib.closing(self._new_group(_TRIAL_BYTES)) as group:
             # Descriptors 1 and 2, because a shell may know those up to 9 alone.
             shown = " ".join(shlex.quote(f"{folder}/cgroup.procs") for folder in group.folders)
             script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'
@@ -245,7 +245,7 @@ class Groups:
 
 
 def _limit(version: int, folders: tuple[Path, ...], memory: int) -> None:
-    """Set what a group may use; a kernel may lack all limits but that of memory."""
+    """Set what a group may use. A kernel may lack every limit but that of memory."""
     first, last = folders[0], folders[-1]
     if version == 1:
         _set(f"{first}/memory.limit_in_bytes", memory)
@@ -259,7 +259,7 @@ def _limit(version: int, folders: tuple[Path, ...], memory: int) -> None:
 
 
 def _set(file: str, value: int) -> None:
-    """Write a number to a file of the kernel's: an object that does so takes longer than the kernel."""
+    """Write a number to a file of the kernel's. File objects would take longer than the kernel does."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, str(value).encode())
@@ -268,7 +268,7 @@ def _set(file: str, value: int) -> None:
 
 
 def _read(file: str) -> bytes:
-    """What a short file of the kernel's says."""
+    """Return the content of a short file of the kernel's."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _COUNTS_BYTES)
@@ -277,7 +277,7 @@ def _read(file: str) -> bytes:
 
 
 def _sweep(above: Iterable[Path]) -> None:
-    """Remove what graders that were killed left, as far as nothing is in it."""
+    """Remove the empty groups of graders that were killed."""
     for folder in above:
         for left in folder.glob("labgrade-*"):
             name = NAME.fullmatch(left.name)
@@ -301,7 +301,7 @@ def _remove(folder: Path) -> None:
 
 
 def _end(folder: Path) -> None:
-    """End every process of a group. One of another process tree is shown as 0, and is not ours to name."""
+    """Kill every process of a group that this process tree can name."""
     with contextlib.suppress(OSError):
         if (folder / "cgroup.kill").exists():
             (folder / "cgroup.kill").write_text("1")

@@ -44,7 +44,7 @@ class Exit:
 
 @dataclass(slots=True, eq=False)
 class Stream:
-    """What comes through a pipe: its first `most` bytes are kept; `over`: there were more."""
+    """The data from a pipe: its first `most` bytes are kept; `over`: there were more."""
 
     pipe: int
     most: int
@@ -64,9 +64,10 @@ class Stream:
 
 
 class Child:
-    """One started child. `pipes`: its job to be written, result, output and errors to be read; errors may be -1.
+    """One started child.
 
-    `take` reads what comes behind the first byte of the result, as it comes. Each pipe has a thread that reads it.
+    `pipes`: its job to be written; result, output and errors to be read; errors may be -1. `take` reads what comes
+    behind the first byte of the result, as it comes. Each pipe has a thread that reads it.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Child:
         os.close(stream.pipe)
 
     def _read(self, stream: Stream) -> bool:
-        """Take what comes next of one stream, and tell of it; whether more may come."""
+        """Read the next chunk of one stream and report its events; return whether more may come."""
         begun, over = bool(stream.data), stream.over
         goes_on = stream.read(1 if self._is_taken(stream) else _CHUNK)
         if stream is self.result:
@@ -120,14 +121,14 @@ class Child:
                 pass
 
     def give(self, data: object) -> None:
-        """Send bytes to the child; one that has ended is reported by an event."""
+        """Send data to the child. That a child has ended is reported by an event."""
         view = memoryview(message(data))
         with contextlib.suppress(OSError):
             while view:
                 view = view[os.write(self._job_pipe, view) :]
 
     def next_event(self, seconds: float) -> Event | None:
-        """The next event, or None after so many seconds without one."""
+        """Return the next event, or None after so many seconds without one."""
         try:
             return self.events.get(timeout=max(0.0, seconds))
         except Empty:
@@ -135,21 +136,21 @@ class Child:
 
     @property
     def printed_too_much(self) -> bool:
-        """Whether more was printed than is allowed."""
+        """Return whether more was printed than is allowed."""
         return self.output.over or (self.errors is not None and self.errors.over)
 
     def close(self) -> None:
-        """Wait for what was sent to be read to its end, as far as nobody holds the pipes open."""
+        """Close the job's pipe, and wait until the other pipes are read to their ends, up to END_SECONDS."""
         os.close(self._job_pipe)
         for thread in self._threads:
             thread.join(END_SECONDS)
 
 
 class PolledChild(Child):
-    """A child of a server that tells of it on a `line`: who waits for the next event reads all that comes meanwhile.
+    """A child of a fork server, which reports on a `line`. Whoever waits for the next event reads the pipes.
 
-    A thread for each pipe would take longer than many a call. `heard` makes the last event of what the line says;
-    a large result lies in the `file`, a descriptor or -1.
+    A thread for each pipe would take longer than many a call. `heard` makes the last event of what the line says; a
+    large result lies in the `file`, a descriptor or -1.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ class PolledChild(Child):
             self._poll.register(descriptor, select.POLLIN)
 
     def next_event(self, seconds: float) -> Event | None:
-        """The next event, or None after so many seconds without one."""
+        """Return the next event, or None after so many seconds without one."""
         deadline = time.monotonic() + max(0.0, seconds)
         while self.events.empty():
             left = deadline - time.monotonic()
@@ -180,7 +181,7 @@ class PolledChild(Child):
         return self.events.get()
 
     def _look(self, seconds: float) -> bool:
-        """Read what comes within so many seconds; whether there was something. What was sent comes before the end."""
+        """Read what comes within so many seconds; return whether anything came. Data is read before the end is told."""
         ready = {descriptor for descriptor, _ in self._poll.poll(math.ceil(seconds * 1000))}
         for stream in [self._open[each] for each in ready & self._open.keys()]:
             goes_on = self._read(stream)
@@ -198,7 +199,7 @@ class PolledChild(Child):
         return bool(ready)
 
     def close(self) -> None:
-        """Wait for what was sent to be read to its end, as far as nobody holds the pipes open."""
+        """Hang up, and read the pipes to their ends, up to END_SECONDS."""
         hang_up(self._line)
         deadline = time.monotonic() + END_SECONDS
         while self._open and (left := deadline - time.monotonic()) > 0:
@@ -213,14 +214,14 @@ class PolledChild(Child):
         super().close()
 
     def _map(self) -> None:
-        """Read the result where it lies: to have it copied through the pipe would take ten times as long."""
+        """Map the result file: to copy it through the pipe would take ten times as long."""
         size = min(os.fstat(self._file).st_size, wire.FRAME_BYTES + 1)
         if size:
             self.large = memoryview(mmap.mmap(self._file, size, access=mmap.ACCESS_COPY))
 
 
 def hang_up(line: socket.socket) -> None:
-    """Close a connection, so that the process at its other end ends the job."""
+    """Shut a connection down, so that the process at its other end ends the job."""
     with contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_WR)
 
@@ -231,22 +232,22 @@ _LOOK_SECONDS = 0.2
 
 
 class Waiting(Protocol):
-    """What decides how long jobs are waited for: `time_limits.Patience`."""
+    """Decides how long jobs are waited for; `time_limits.Patience` does."""
 
     def is_gone(self) -> bool:
-        """Whether nobody waits any more for what this thread calls."""
+        """Return whether nobody waits any more for the calls of this thread."""
 
     def wall(self, usual: float) -> float:
-        """The seconds that what this thread calls may take, of those that it usually may."""
+        """Return the seconds by the clock that a call of this thread may take; at most `usual`."""
 
 
 @dataclass(slots=True)
 class Ending:
     """What is known of a child, while it runs and in the end.
 
-    `up`: it said so, and what happened later is the student's doing. `stopped`: why the grader ended it (`wall`,
-    `start`, `output`, `memory`, `gone`). `fault`: why it could not be started. `lost`: what kept it is gone, which is
-    labgrade's fault.
+    `up`: the child was confined; what happened later is the student's doing. `stopped`: why the grader ended it
+    (`wall`, `start`, `output`, `memory`, `gone`). `fault`: why it could not be started. `lost`: its server is gone,
+    which is labgrade's fault.
     """
 
     child: Child
@@ -256,23 +257,23 @@ class Ending:
     fault: str = ""
     lost: bool = False
 
-    def is_accident(self, *, of_ours: bool, taken: bool) -> bool:
-        """Whether it is tried once more: what kept it is gone, or the process was killed, and not by its limits.
+    def should_retry(self, *, trusted: bool, taken: bool) -> bool:
+        """Return whether to try once more: the server is gone, or something killed the process within its limits.
 
-        `of_ours`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
+        `trusted`: no student's code ran there, which may kill its own process; `taken`: its result was read meanwhile.
         """
         end = self.exit
         killed = end is not None and not (self.stopped or end.why) and end.code == _KILLED
-        return not self.up or not taken if self.lost else killed and (not self.up or (of_ours and not taken))
+        return not self.up or not taken if self.lost else killed and (not self.up or (trusted and not taken))
 
     @property
     def loaded(self) -> bool:
-        """Whether the student's file was imported, as their own process says."""
+        """Return whether the student's file was imported, as their own process says."""
         return self.child.result.data.startswith(UP + LOADED)
 
     @property
     def frames(self) -> memoryview:
-        """What it said in the end. It must be let go of before more may come."""
+        """Return the bytes of the result. The view must be released before more may come."""
         said = memoryview(self.child.result.data)[len(UP) + len(LOADED) * self.loaded :]
         return self.child.large if said == IN_FILE and self.child.large is not None else said
 
@@ -286,8 +287,8 @@ def follow(
 ) -> Ending:
     """Give the child its job once it is up, and wait for its end. `wall`: the seconds it may take from then on.
 
-    Asked now and then, and in the end: `starved`, whether the kernel held its memory at the limit; `patience`, whether
-    nobody waits for it any more.
+    Now and then, and in the end, two questions are asked: `starved`, whether the kernel held its memory at the limit;
+    `patience`, whether nobody waits for it any more.
     """
     ending = Ending(child)
     reasons = {"memory": starved} | ({"gone": patience.is_gone} if patience is not None else {})
@@ -320,7 +321,7 @@ def follow(
 
 
 def _next(ending: Ending, deadline: float, reasons: Mapping[str, Callable[[], bool]]) -> Event | None:
-    """The next event, or None at the deadline. Looks for a reason to stop, from when the child is the student's."""
+    """Return the next event, or None at the deadline. Once the child is up, look for reasons to stop it."""
     while True:
         event = ending.child.next_event(min(deadline - time.monotonic(), _LOOK_SECONDS))
         if ending.up and not ending.stopped:

@@ -42,7 +42,7 @@ _KEPT_BYTES, _READY_BYTES, _LENT_BYTES = 192 << 20, 128 << 20, 2 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a server is sent once.
+    """The settings that a server is sent once.
 
     `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
     shows. `imports`: modules of labgrade's that it loads; `reads`: its jobs change nothing that they are given. `jobs`:
@@ -67,10 +67,10 @@ class Settings:
 
 @dataclass(slots=True, eq=False)
 class _Branch:
-    """A server that forks children: the line to it, the subjects that it has ready, as JSON, their weights' bytes.
+    """A server that forks children.
 
-    `lines`: those of children that it keeps, each open until its child has ended. `compiles`: it has loaded torch's
-    compiler.
+    `line`: the connection to it; `ready`: the subjects that it has built, as JSON; `bytes`: the size of their weights;
+    `lines`: those of its children, each open until its child has ended; `compiles`: it has loaded torch's compiler.
     """
 
     line: socket.socket
@@ -81,15 +81,15 @@ class _Branch:
 
     @property
     def busy(self) -> bool:
-        """Whether a child runs that it keeps."""
+        """Return whether one of its children runs."""
         return any(line.fileno() >= 0 for line in self.lines)
 
 
 class ForkServer:
     """A server that has loaded what children need, and forks one child a request.
 
-    `private`: it shows its children a root of their own. `state` is what it said of itself. `loader` has forked it;
-    without one it is started through `prefix`.
+    `private`: its children have a root of their own. `state`: what it said of itself. `loader` forks it; without one it
+    is started through `prefix`.
 
     Raises:
         FaultError: it did not come up, with what it printed; a `KilledError` where it ended without a word.
@@ -132,9 +132,9 @@ class ForkServer:
     def joined(
         cls, control: socket.socket, state: dict[str, Any], ask: Callable[[Ready], socket.socket] | None = None
     ) -> ForkServer:
-        """A branch that somebody else's server made; it ends when it is closed, and its server does not.
+        """Return a branch that another process's server made. To close it does not end that server.
 
-        `ask` gives the line to a branch of theirs that has subjects ready, which others use, too.
+        `ask` gives the line to a branch of that server that has subjects ready, which others use, too.
         """
         joined_server = cls.__new__(cls)
         joined_server._join(control, state)  # noqa: SLF001 - of its own class
@@ -154,12 +154,12 @@ class ForkServer:
 
     @property
     def is_there(self) -> bool:
-        """Whether the server has not ended; a branch of it may have."""
+        """Return whether the server still runs. A branch of it may have ended."""
         return _is_there(self._control)
 
     @property
     def is_ending(self) -> bool:
-        """Whether it has ended, or does so soon: of what a process holds, one thing is closed after the other."""
+        """Return whether the server has ended, or ends within half a second."""
         return not _is_there(self._control, _ENDING_MS)
 
     def start(
@@ -172,7 +172,7 @@ class ForkServer:
         entries: tuple[int, ...] = (),
         take: Take | None = None,
     ) -> Child:
-        """Ask for a child, of a branch that has subjects `ready` where there are some. A lost server is an event.
+        """Fork a child, in a branch that has its subjects `ready` if there are some. A lost server is an event.
 
         `entries`: descriptors by which it enters a control group before it is up; `take` reads its result. After a
         child whose file names the meta device (`meta` in `setup`) was slow, such children find torch's compiler loaded.
@@ -203,7 +203,7 @@ class ForkServer:
         return PolledChild(ends, most, ours, partial(self._heard, meta=meta), take, file)
 
     def _chosen(self, ready: Ready, *, compiler: bool) -> _Branch:
-        """The server or branch that forks a child, which has loaded torch's compiler if need be."""
+        """Return the server or branch that forks the next child; with `compiler`, it has torch's compiler loaded."""
         branch = self._branch(ready, compiler=compiler) if ready.subjects else self._main
         if compiler:
             self._load_compiler(branch)
@@ -216,7 +216,7 @@ class ForkServer:
             branch.compiles = True
 
     def _heard(self, line: socket.socket, *, meta: bool) -> Event:
-        """Return the event of a child that its connection reports."""
+        """Return the event that a child's line reports."""
         match _receive(line, None):
             case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
                 self._compiles |= meta and seconds > _COMPILER_SECONDS
@@ -227,9 +227,9 @@ class ForkServer:
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
-        """Which of the server's users a job may be: no other job on this machine is the same meanwhile.
+        """Provide the index of a user id that no other job on this machine has meanwhile.
 
-        A name in the kernel's memory keeps it, which ends with this process: no other grader has to know.
+        An abstract socket name keeps it, which ends with this process: no other grader has to know.
 
         Raises:
             OSError: all of them are taken.
@@ -244,7 +244,7 @@ class ForkServer:
             yield index
 
     def branch(self) -> socket.socket:
-        """The line to a fork of the server, which serves by itself until the line is closed.
+        """Fork the server and return the line to the fork, which serves by itself until the line is closed.
 
         Raises:
             LostError: the server is gone.
@@ -259,7 +259,7 @@ class ForkServer:
         return ours
 
     def lend(self, ready: Ready, send: Callable[[socket.socket], object]) -> None:
-        """Let others use the branch that has these subjects ready: `send` hands them its line.
+        """Let others use the branch that has these subjects ready; `send` gives them its line.
 
         Raises:
             LostError: the server is gone.
@@ -270,7 +270,7 @@ class ForkServer:
             send(self._branch(ready, compiler=False).line)
 
     def _branch(self, ready: Ready, *, compiler: bool) -> _Branch:
-        """A server with these subjects ready, of which no other server knows."""
+        """Return the branch that has these subjects ready; make it if need be, and close those that are too many."""
         key = ready.branch
         branch = self._branches.get(key)
         if branch is not None and not _is_there(branch.line):
@@ -290,9 +290,9 @@ class ForkServer:
         return branch
 
     def _room(self, beside: _Branch | None = None) -> bool:
-        """Whether there is room for more, or for all `beside` one: to make a small network ready costs a call.
+        """Return whether there is room for more branches, or for all but one: a small network costs a call to build.
 
-        Those of a borrowed server stay with who lends it, who knows their sizes.
+        Those of a borrowed server are counted by its owner, who knows their sizes.
         """
         held = sum(branch.bytes for branch in self._branches.values() if branch is not beside)
         most = _LENT_BYTES if self._lends else _KEPT_BYTES if beside else _READY_BYTES
@@ -300,7 +300,7 @@ class ForkServer:
         return few and held <= most
 
     def _borrowed(self, known: _Branch | None, ready: Ready) -> _Branch:
-        """A branch of somebody else's server, of whose subjects only those are known that were asked for."""
+        """Return a branch of another process's server. Only the subjects that were asked for are known to be ready."""
         if self._ask is None:
             raise LostError
         branch = _Branch(self._ask(ready), {json.dumps(each) for each in ready.subjects})
@@ -310,7 +310,7 @@ class ForkServer:
         return branch
 
     def _made(self, known: _Branch | None, ready: Ready) -> _Branch:
-        """A branch, a known one or a new one, with more subjects ready, as far as there is room: children build others.
+        """Return a branch with more subjects ready, as far as there is room; children build the others.
 
         Raises:
             LostError: the server is gone.
@@ -373,7 +373,7 @@ def _receive(line: socket.socket, seconds: float | None) -> dict[str, Any]:
 
 
 def _file() -> int:
-    """A file without a name for a large result, which nobody can make shorter while it is read; -1 if there is none."""
+    """Return a file without a name for a large result, which nobody can shorten; -1 if it can't be made."""
     import fcntl  # Linux alone has all of this
 
     try:
@@ -385,7 +385,7 @@ def _file() -> int:
 
 
 def _binds(listener: socket.socket, name: str) -> bool:
-    """Whether the name was free, and now is this socket's."""
+    """Bind a socket to a name; return whether the name was free."""
     try:
         listener.bind(name)
     except OSError:
@@ -394,7 +394,7 @@ def _binds(listener: socket.socket, name: str) -> bool:
 
 
 def _is_there(line: socket.socket, patience: int = 0) -> bool:
-    """Whether the other end is still held by somebody, after so many milliseconds."""
+    """Return whether the other end is still open after so many milliseconds."""
     poll = select.poll()
     poll.register(line, 0)
     return not poll.poll(patience)

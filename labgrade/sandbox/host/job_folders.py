@@ -19,9 +19,9 @@ _MOST_KEPT = 2  # of one hand-in: as many as are called at once
 
 
 class JobFolders:
-    """Lays what jobs work on. Of jobs in a private root each makes a copy of its own of what lies there.
+    """Lays the files that jobs work on. Jobs with a private root make copies of their own of these.
 
-    Several threads may use one. `servers`: who looks into the folders.
+    Several threads may use one object. `servers` start the processes that look into the folders.
     """
 
     def __init__(self, servers: Servers) -> None:
@@ -30,8 +30,8 @@ class JobFolders:
         self._kept: list[tuple[object, Path]] = []
 
     @contextlib.contextmanager
-    def of(self, job: Job) -> Iterator[Path]:
-        """The folder of a job: `handin` is the copy, `tmp` is empty.
+    def folder_of(self, job: Job) -> Iterator[Path]:
+        """Provide the folder of a job: `handin` is the copy, `tmp` is empty.
 
         Raises:
             OSError: it can't be laid.
@@ -64,7 +64,7 @@ class JobFolders:
             return next((self._kept.pop(place)[1] for place, (own, _) in enumerate(self._kept) if own == files), None)
 
     def _keep(self, files: object, folder: Path) -> None:
-        """Keep a folder for the next job, in place of those of other files."""
+        """Keep a folder for the next job, and discard those of other files."""
         with self._lock:
             same = [(own, other) for own, other in self._kept if own == files][: _MOST_KEPT - 1]
             gone = [other for _, other in self._kept if (files, other) not in same]

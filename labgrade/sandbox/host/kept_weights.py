@@ -21,16 +21,16 @@ _MOST_BYTES = 192 << 20  # of all files; a network that takes as much by itself 
 
 
 class KeptWeights:
-    """Files of weights by the subject, those that were used last. Their pages are those of the branches that use them.
+    """Files of weights by their subjects, those that were used last. Close it at the end.
 
-    To be closed.
+    The pages of a file belong to the branches that use it.
     """
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, int] = OrderedDict()
 
     def prepare(self, line: socket.socket, subject: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Have a branch build a subject, of weights that are kept if they are; what it replies, or nothing."""
+        """Have a branch build a subject, from kept weights if there are some. Return its reply, empty if it is gone."""
         text = json.dumps(subject)
         kept = [self._files[text]] if text in self._files else []
         with contextlib.suppress(OSError):

@@ -30,15 +30,13 @@ class Forked:
     life: int
 
     def kill(self) -> None:
-        """End it, if it has not ended."""
+        """Kill the process if it has not ended."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.life, signal.SIGKILL)
 
     def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
-        poll = select.poll()
-        poll.register(self.life, select.POLLIN)
-        return 0 if poll.poll(0) else None
+        """Return 0 once the process has ended; None while it runs."""
+        return 0 if self._has_ended(0) else None
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the process has ended.
@@ -46,18 +44,20 @@ class Forked:
         Raises:
             subprocess.TimeoutExpired: it has not after so many seconds.
         """
+        if not self._has_ended(timeout):
+            raise subprocess.TimeoutExpired([], timeout or 0.0)
+
+    def _has_ended(self, seconds: float | None) -> bool:
         poll = select.poll()
         poll.register(self.life, select.POLLIN)
-        if timeout is not None and not poll.poll(1000 * timeout):
-            raise subprocess.TimeoutExpired([], timeout)
-        poll.poll()
+        return bool(poll.poll(None if seconds is None else 1000 * seconds))
 
     def __del__(self) -> None:
         os.close(self.life)
 
 
 class Loader:
-    """A process that loads what servers need and forks them, each before its jail. It sees nothing of any class.
+    """A process that loads libraries and forks servers, each before its jail. It sees nothing of any class.
 
     Raises:
         FaultError: it does not come up, or what it has loaded can't be forked.
@@ -78,9 +78,9 @@ class Loader:
             raise FaultError(message)
 
     def fork(self, line: int, log: int, module: str = "") -> Forked:
-        """A server that is spoken to on `line` and prints to `log`, both descriptors.
+        """Fork a server that is spoken to on `line` and prints to `log`, both descriptors.
 
-        With a `module` of labgrade's it is what `lend` of that makes of it, in no jail: never what runs students' code.
+        With a `module` of labgrade's the fork runs that module's `lend`, in no jail: never for students' code.
 
         Raises:
             KilledError: the loader is gone.
@@ -97,11 +97,11 @@ class Loader:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has ended. The servers that it forked go on."""
+        """Return whether the loader has ended. The servers that it forked go on."""
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """Hang up, once all servers have ended."""
+        """Hang up, and wait for the end of the loader, which ends after its servers."""
         self._line.close()
         try:
             self._process.wait(END_SECONDS)

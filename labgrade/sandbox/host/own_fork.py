@@ -25,13 +25,13 @@ _ENVIRONMENT = 47  # where it begins, of the fields behind a process's name
 
 
 def possible() -> bool:
-    """Whether this process may be forked: a thread may hold a lock that nobody would release there."""
+    """Return whether this process may be forked: a thread may hold a lock that nobody would release there."""
     return sys.platform == "linux" and threading.active_count() == 1 and hasattr(os, "pidfd_open")
 
 
 @dataclass(slots=True)
 class _Own(Forked):
-    """A child of this process. Its end is waited for, so that what it computed is counted as ours."""
+    """A child of this process. It is waited for, so that its computing time counts as ours."""
 
     ended: bool = False
 
@@ -53,13 +53,13 @@ class _Own(Forked):
 
 
 class OwnFork:
-    """In place of a `Loader`: forks this process. `home` is the folder in which a server begins."""
+    """Forks this process, in place of a `Loader`. `home` is the folder in which a server begins."""
 
     def __init__(self, home: str) -> None:
         self._home = home
 
     def fork(self, line: int, log: int) -> Forked:
-        """A server that is spoken to on `line` and prints to `log`, both descriptors."""
+        """Fork a server that is spoken to on `line` and prints to `log`, both descriptors."""
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -71,7 +71,7 @@ class OwnFork:
         try:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            _keep(line, log)
+            _keep_only(line, log)
             os.environ.clear()
             _wipe_environment()
             os.environ.update(start_server.environment(self._home))
@@ -86,8 +86,8 @@ class OwnFork:
             os._exit(1)
 
 
-def _keep(line: int, log: int) -> None:
-    """Have the two descriptors behind the streams, nothing to read, and no other descriptor."""
+def _keep_only(line: int, log: int) -> None:
+    """Put the two descriptors behind the streams, the null device in place of stdin, and close all others."""
     line, log = _above(line), _above(log)  # so that neither is overwritten by the other
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(line, _FIRST)
@@ -96,7 +96,7 @@ def _keep(line: int, log: int) -> None:
 
 
 def _wipe_environment() -> None:
-    """Overwrite what this process was started with, which the kernel shows as its environment for good."""
+    """Overwrite the environment that this process was started with: the kernel would go on to show it."""
     import ctypes
 
     fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -112,10 +112,7 @@ def _above(descriptor: int) -> int:
 
 
 def _is_of_python(place: str) -> bool:
-    """Whether a place of modules belongs to the interpreter: not the folder that it was called in, nor a user's own."""
+    """Return whether a folder of modules is the interpreter's: not the working folder, nor a user's own."""
     own = getattr(sys.modules.get("site"), "USER_SITE", None)
-    return place != own and place.startswith((sys.prefix, sys.base_prefix, *_library()))
-
-
-def _library() -> tuple[str, ...]:
-    return tuple({os.path.dirname(os.__file__), "/usr/lib/python3"})  # noqa: PTH120 - Debian's packages lie in the latter
+    library = os.path.dirname(os.__file__)  # noqa: PTH120 - as `startswith` takes it; Debian's packages lie apart
+    return place != own and place.startswith((sys.prefix, sys.base_prefix, library, "/usr/lib/python3"))

@@ -45,20 +45,20 @@ _CONTAINER = "start the container with --security-opt seccomp=unconfined --secur
 
 @dataclass(frozen=True, slots=True)
 class ProtectionNote:
-    """One thing that protects, or does not, with what to do about it. `kind`: the word that its line begins with."""
+    """One layer that protects or is missing, with what to do about it. `kind` begins its line."""
 
     kind: Literal["protection", "missing", "shared", "memory"]
     found: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        """The line of a report."""
+        """Return the line of a report."""
         return f"{self.kind}: {self.found}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """The tier, the layers in force in their order, and what is missing with its reason; what holds memory.
+    """What protects the grader: layers in force in their order, missing ones with reasons, and what holds memory.
 
     `instead`: what to do about private namespaces where no server was tried.
     """
@@ -70,7 +70,7 @@ class Protection:
 
     @property
     def tier(self) -> Tier:
-        """What the layers come to."""
+        """Return the tier that the layers make up."""
         have = set(self.layers)
         if {NAMESPACES, SECCOMP, PRIVILEGES, LIMITS} <= have:
             return "A"
@@ -80,7 +80,7 @@ class Protection:
 
     @property
     def notes(self) -> tuple[ProtectionNote, ...]:
-        """The tier and what it means; each missing layer with what to do about it."""
+        """Return the tier and what it means; each missing layer with what to do about it."""
         first = ProtectionNote("protection", f"tier {self.tier}, {_MEANS[self.tier]}")
         rest = {layer: why for layer, why in self.missing.items() if layer != USERS}
         missing = (
@@ -93,17 +93,17 @@ class Protection:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The notes as the head of a report has them."""
+        """Return the notes as the head of a report has them."""
         return tuple(map(str, self.notes))
 
 
 def polled(why: str, remedy: str = "") -> ProtectionNote:
-    """That memory is only looked at now and then."""
+    """Return the note that memory is only polled."""
     return ProtectionNote("memory", f"{POLLED} ({why})", remedy)
 
 
 def detect(state: Mapping[str, Any], memory: ProtectionNote | None = None) -> Protection:
-    """Return what protects the grader, by what a server says of itself and what was found out about memory."""
+    """Return what protects the grader, from a server's state and the note on memory."""
     layers = tuple(layer for layer in (*LAYERS, USERS, OUTER) if layer in state["layers"])
     missing = dict(state["missing"])
     if NAMESPACES in missing and OUTER in layers:
@@ -112,7 +112,7 @@ def detect(state: Mapping[str, Any], memory: ProtectionNote | None = None) -> Pr
 
 
 def remedy(layer: str, why: str) -> str:
-    """One line that says what to do to get a layer."""
+    """Return one line that says what to do to get a layer."""
     if layer != NAMESPACES:
         return _REMEDIES.get(layer, "see docs/security.md")
     if "may not run" in why:

@@ -47,12 +47,12 @@ _USER = 64999  # whom root becomes: nobody has it
 
 
 def alone(folder: str) -> str:
-    """The kind of a server that measures files by a trusted folder, and has loaded nothing: for few files."""
+    """Return the kind of a server that measures a few files for a trusted folder and has no library loaded."""
     return _ALONE + folder
 
 
 def in_environment(kind: str, environment: Environment) -> str:
-    """The kind of a server that begins with an environment of its own."""
+    """Return the kind of a server that begins with an environment of its own."""
     if environment == Environment():
         return kind
     return kind + _APART + json.dumps([list(environment.preload), dict(environment.variables)])
@@ -61,8 +61,8 @@ def in_environment(kind: str, environment: Environment) -> str:
 class Servers:
     """Starts servers: `students` has torch loaded, `light` nothing, `reader` what reads hand-ins.
 
-    Any other name is a folder that is trusted; `alone` makes a kind of it that has nothing loaded, `in_environment` one
-    of each distinct environment.
+    Any other kind is a trusted folder; `alone` makes a kind of it that has nothing loaded, `in_environment` one for
+    each distinct environment.
 
     `fresh`: one process a request and no jail, as on systems without forks. `layers` are wanted, `secret` never shown,
     `offered` shown to students' code, read-only. `shared`: another grader's, whose servers are used (see `sharing`).
@@ -84,7 +84,7 @@ class Servers:
         self._layers = tuple(layer for layer in layers if layer != CGROUP)
         self._groups: Groups | None = None
         self._memory = None if CGROUP in layers and not self._fresh else polled("no cgroup was wanted")
-        self._secret = tuple(str(path) for path in (*secret, *_own()))
+        self._secret = tuple(str(path) for path in (*secret, *_never_shown()))
         self._offered = tuple(offered)
         self._shared = shared
         self._lender: Lender | None = None
@@ -97,7 +97,7 @@ class Servers:
         self._may_load = True
 
     def get(self, kind: str) -> ForkServer | SpawnedServer:
-        """The server of that kind, started if need be.
+        """Return the server of that kind, started if need be.
 
         Raises:
             FaultError: it does not come up, now or the last time.
@@ -114,7 +114,7 @@ class Servers:
             return self._running[kind]
 
     def _started(self, kind: str) -> ForkServer | SpawnedServer:
-        """A server; what was killed while it started is started once more."""
+        """Start a server; start it once more if something killed it meanwhile."""
         try:
             return self._start(kind)
         except KilledError:
@@ -125,7 +125,7 @@ class Servers:
         self._shared = shared
 
     def share(self) -> Path:
-        """Let other graders use these servers; where they ask for them. Who borrows them says where from."""
+        """Let other graders use these servers; return the path at which they ask. A borrower returns its lender's."""
         if self._shared is not None:
             return self._shared
         path = self._folder("share")
@@ -133,7 +133,7 @@ class Servers:
         return path
 
     def protection(self) -> Protection:
-        """What the servers of this run are jailed by."""
+        """Return what protects the grader from the jobs of this run."""
         if self._fresh:
             if sys.platform != "linux":
                 return Protection(missing={NAMESPACES: "this is not Linux"}, instead="use Linux, or WSL 2 on Windows")
@@ -158,7 +158,7 @@ class Servers:
         return None if apart else Gate(self._folder("gate"))
 
     def may_link(self, kind: str) -> bool:
-        """Whether jobs of a server may have files of the grader's as they are: these are read, and never changed.
+        """Return whether the jobs of a server may get links to the grader's files: those are then never changed.
 
         Raises:
             FaultError: the server does not come up.
@@ -166,7 +166,7 @@ class Servers:
         return self.get(kind).private
 
     def group(self, memory: int) -> AbstractContextManager[Group]:
-        """The control group of one job; it can't be entered where this machine lets none be made."""
+        """Return the control group of one job; one that can't be entered where this machine allows none."""
         with self._lock:
             self._find_groups()
         return nullcontext(Group()) if self._groups is None else self._groups.of_a_job(memory)
@@ -182,12 +182,12 @@ class Servers:
             self._memory = ProtectionNote("memory", f"held by cgroup v{self._groups.version}")
 
     def drop(self, kind: str, lost: object = None) -> None:
-        """Forget a server that was `lost`, and not the one that another thread has started in its place."""
+        """Forget a server that was `lost`, unless another thread has started a new one in its place."""
         if kind in self._running and (lost is None or lost is self._running[kind]):
             self._running.pop(kind).close()
 
     def close(self) -> None:
-        """End all of them, and remove what they left."""
+        """End all servers, and remove what they left."""
         if self._lender is not None:
             self._lender.close()
             self._lender = None
@@ -204,11 +204,11 @@ class Servers:
             self._home = None
 
     def job_folder(self) -> Path:
-        """A new folder for one job, which the servers can see."""
+        """Return a new folder for one job, which the servers can see."""
         return Path(tempfile.mkdtemp(prefix="job-", dir=self._folder("jobs")))
 
     def open_up(self, folder: Path, server: ForkServer | SpawnedServer) -> None:
-        """Give the user that jobs run as access to a job's folder: ownership where it is their only place to write."""
+        """Give the jobs' user access to a job's folder, and ownership where it is the only place to write."""
         if isinstance(server, SpawnedServer):
             return
         folder.chmod(0o755)
@@ -299,16 +299,17 @@ class Servers:
         return server
 
     def fork(self, module: str, line: int, log: int) -> Forked | None:
-        """A fork of what has torch loaded, for labgrade's module; see `Loader.fork`. None where nothing is forked."""
+        """Fork the process that has torch loaded, to run a module (`Loader.fork`); None where nothing is forked."""
         with self._lock, suppress(FaultError):
             if not self._fresh and self._shared is None and (loader := self._loaded(self._folder(""))) is not None:
                 return loader.fork(line, log, module)
         return None
 
     def _loaded(self, home: Path) -> Loader | None:
-        """What has torch loaded, for servers without an environment of their own; None where they start themselves.
+        """Return the process that has torch loaded, of which servers are forked; None where they start themselves.
 
-        Those of an environment run native code of students' (ExecuTorch), and are to share no addresses.
+        Servers of an environment start themselves: they run native code of students' (ExecuTorch), and share no
+        addresses.
         """
         if self._loader is not None and self._loader.is_lost:
             self._loader.close()
@@ -334,14 +335,14 @@ class Servers:
 
 
 def _environment_of(kind: str) -> tuple[list[str], dict[str, str]]:
-    """What a server of this kind loads and sets before anything else."""
+    """Return the libraries that a server of this kind preloads, and its environment variables."""
     said = kind.partition(_APART)[2]
     preload, variables = json.loads(said) if said else ([], {})
     return preload, variables
 
 
-def _own() -> Iterator[Path]:
-    """What is never shown wherever it lies: the home of who grades, and the folder that labgrade was called in."""
+def _never_shown() -> Iterator[Path]:
+    """Yield the folders that are never shown: the grader's home, and the folder that labgrade was called in."""
     for find in (Path.home, Path.cwd):
         with suppress(OSError, RuntimeError):
             yield find()

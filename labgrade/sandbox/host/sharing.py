@@ -28,7 +28,7 @@ _MESSAGE_BYTES = 1 << 16
 
 
 class Lender(threading.Thread):
-    """Answers each grader that asks, one after the other. `get` starts a server, `drop` forgets a lost server."""
+    """Answers graders that ask, one after the other. `get` starts a server, `drop` forgets a lost one."""
 
     def __init__(self, path: Path, get: Callable[[str], object], drop: Callable[[str, object], None]) -> None:
         super().__init__(daemon=True)
@@ -40,7 +40,7 @@ class Lender(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Until `close`."""
+        """Answer until `close`."""
         with contextlib.suppress(OSError):
             while True:
                 asking, _ = self._listener.accept()
@@ -69,14 +69,14 @@ class Lender(threading.Thread):
         asking.send(json.dumps({"problem": "there is no server to share"}).encode())
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 
 def borrow(path: Path, kind: str) -> ForkServer:
-    """A branch of the server of that kind of the grader that listens there.
+    """Return a branch of a server of another grader's, which listens at `path`.
 
     Raises:
         FaultError: it has none, or is gone; from the branch, too, where a subject can't be had from it.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """Two locks: who holds `turn` may begin, and `running` is held by all jobs together, or by one."""
+    """Two locks: whoever holds `turn` may begin; `running` is shared by all jobs, or held by one alone."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -25,7 +25,7 @@ class Gate:
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[Callable[[], bool]]:
-        """Run one job beside others. What is yielded says whether any other ran at some time meanwhile."""
+        """Run one job beside others. The function that is yielded says whether any other ran meanwhile."""
         with self._running.open("ab") as running:
             with self._turn.open("ab") as turn:
                 fcntl.flock(turn, fcntl.LOCK_EX)
@@ -43,7 +43,7 @@ class Gate:
             yield
 
     def _count(self, more: int) -> int:
-        """How many jobs have begun: a byte each in a file, which never stands half-written."""
+        """Return how many jobs have begun. A file has a byte for each: it can't be half-written."""
         with self._begun.open("ab") as file:
             file.write(b"." * more)
             file.flush()
@@ -51,7 +51,7 @@ class Gate:
 
 
 def _is_had(lock: IO[bytes]) -> bool:
-    """Whether nobody else holds it, in any way."""
+    """Take a lock without waiting; return whether nobody else holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.05
 
 
 class SpawnedServer:
-    """Starts children."""
+    """Starts a new process for each child."""
 
     private = False
 
@@ -39,7 +39,7 @@ class SpawnedServer:
         self._home = home
 
     def user(self) -> AbstractContextManager[int]:
-        """All jobs are this user."""
+        """Provide user 0: all jobs have the grader's."""
         return contextlib.nullcontext(0)
 
     def start(self, setup: Mapping[str, Any], most: int, take: Take | None = None) -> Child:
@@ -50,7 +50,7 @@ class SpawnedServer:
         """
         pipes = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         process = start(["once", str(self._zoo), *self._imports], self._home, pipes, variables=self._variables)
-        stdin, stdout, stderr = (_own(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
+        stdin, stdout, stderr = (_own_descriptor(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
         child = Child((stdin, stdout, stderr, -1), most, kill=lambda: _end_group(process), take=take)
         child.give(setup)
 
@@ -61,11 +61,11 @@ class SpawnedServer:
         return child
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no process is kept."""
 
 
-def _own(pipe: IO[bytes] | None) -> int:
-    """The descriptor, ours to close."""
+def _own_descriptor(pipe: IO[bytes] | None) -> int:
+    """Return a descriptor of the pipe that we close ourselves."""
     if pipe is None:
         raise OSError
     descriptor = os.dup(pipe.fileno())
@@ -74,7 +74,7 @@ def _own(pipe: IO[bytes] | None) -> int:
 
 
 def _watch(process: subprocess.Popen[bytes], child: Child, setup: Mapping[str, Any]) -> Exit:
-    """Wait for the end of a fresh process, or bring it about. Loading torch is not the student's time."""
+    """Wait for the end of a fresh process, or end it at a limit. The time to load torch does not count."""
     meter = usage.Meter(process.pid)
     why, spent, up = "", 0.0, False
     while process.poll() is None:

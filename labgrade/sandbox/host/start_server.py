@@ -19,7 +19,7 @@ START_SECONDS = 180.0
 
 
 class KilledError(FaultError):
-    """A process that was to serve is gone before it did, and nothing says that the next one would be."""
+    """A process was killed before it could serve. The next one may live."""
 
 
 # Where programs are found; a CMake that `sudo pip install` brought lies in the first.
@@ -35,7 +35,7 @@ def start(
     *,
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start it through `prefix`, as `user` where this is root.
+    """Start the server's script through `prefix`, as `user` where this is root.
 
     Not `-I`: it would ignore PYTHONHASHSEED. The environment is made here, and -P -s keep out what is left of it.
     """
@@ -57,7 +57,7 @@ def start(
 
 
 def environment(home: str) -> dict[str, str]:
-    """All that a server finds set."""
+    """Return all environment variables that a server starts with."""
     own = {
         "PATH": SEARCHED,
         "HOME": home,
@@ -79,7 +79,7 @@ _SCRATCH_BYTES = 512 << 20
 def command(
     jobs: str, zoo: str, trusted: tuple[str, ...], secret: tuple[str, ...], offered: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """What to start the server with; nothing where there is no bubblewrap."""
+    """Return the bubblewrap command that a server is started with; empty where there is no bubblewrap."""
     program = shutil.which("bwrap")
     if program is None:
         return ()

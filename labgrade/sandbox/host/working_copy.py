@@ -20,20 +20,20 @@ _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", "
 
 
 def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
-    """Copy the regular files of a submission, smallest first; what had to be left out, by name.
+    """Copy the regular files of a submission, smallest first; return the names of those that had to be left out.
 
     Links, devices and pipes are left out in silence (the submission's own listing names them), as are the folders of
-    tools (.git, .venv, ...). `link`: a second name will do for a file that everybody may read; it takes no room.
+    tools (.git, .venv, ...). `link`: hard links will do for files that everybody may read; they take no room.
     """
     target.mkdir(parents=True)
     target.chmod(_FOLDER_MODE)
     room = COPY_BYTES
     left_out = []
-    for count, (size, relative) in enumerate(sorted((each.st_size, name) for name, each in _looked_at(source))):
+    for count, (size, relative) in enumerate(sorted((each.st_size, name) for name, each in _regular_files(source))):
         if count >= _MOST_FILES:
             left_out.append(relative)
             continue
-        if link and _link(source / relative, target / relative):
+        if link and _hard_link(source / relative, target / relative):
             continue
         room -= size
         if room < 0:
@@ -47,24 +47,24 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
 
 
 def stamp(source: Path) -> object:
-    """What tells whether a submission's files are as they were: of each its place, size, time of change and inode."""
-    told = [(relative, each.st_size, each.st_mtime_ns, each.st_ino) for relative, each in _looked_at(source)]
+    """Return a value that changes with a submission's files: the path, size, time of change and inode of each."""
+    told = [(relative, each.st_size, each.st_mtime_ns, each.st_ino) for relative, each in _regular_files(source)]
     return str(source), sorted(told)
 
 
 def lend(source: Path, target: Path, *, link: bool) -> None:
-    """Put one file into a folder, whatever its size: by a second name where that will do.
+    """Put one file into a folder, whatever its size; by a hard link if `link` allows.
 
     Raises:
         OSError: it can't be read.
     """
-    if not (link and _link(source, target)):
+    if not (link and _hard_link(source, target)):
         shutil.copyfile(source, target)
         target.chmod(_FILE_MODE)
 
 
-def _link(source: Path, target: Path) -> bool:
-    """Give a regular file that everybody may read a second name; whether that went well."""
+def _hard_link(source: Path, target: Path) -> bool:
+    """Hard-link a regular file that everybody may read; return whether that worked."""
     try:
         mode = source.lstat().st_mode
         if not (stat.S_ISREG(mode) and mode & stat.S_IROTH):
@@ -80,7 +80,7 @@ def _link(source: Path, target: Path) -> bool:
 
 
 def discard(folder: Path) -> None:
-    """Remove what a child left behind, whatever it is: locked folders, paths deeper than Python can go."""
+    """Remove all that a child left behind, even locked folders and paths deeper than Python can go."""
     with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists() and os.name == "posix":
@@ -88,8 +88,8 @@ def discard(folder: Path) -> None:
             subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
-def _looked_at(top: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a folder, by their places in it."""
+def _regular_files(top: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the path and the status of each regular file below a folder."""
     folders = [""]
     while folders:
         base = folders.pop()
@@ -104,7 +104,7 @@ def _looked_at(top: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _copy_file(source: Path, target: Path, size: int) -> None:
-    """At most `size` bytes: a file that grows meanwhile takes no more room than it was counted for."""
+    """Copy at most `size` bytes: a file that grows meanwhile takes no more room than was counted for it."""
     descriptor = os.open(source, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as reader:  # noqa: PTH123 - a descriptor: a path could become a link meanwhile
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -118,7 +118,7 @@ def _copy_file(source: Path, target: Path, size: int) -> None:
 
 
 def make_folders(folder: Path) -> None:
-    """Whatever the umask: another user may have to read them."""
+    """Make a folder and its parents so that other users may read them, whatever the umask."""
     if not folder.exists():
         make_folders(folder.parent)
         folder.mkdir()
@@ -126,9 +126,9 @@ def make_folders(folder: Path) -> None:
 
 
 def place(files: Mapping[str, Path], folder: Path, *, link: bool = False) -> None:
-    """Copy files to their names within `folder`; what is in the way there, a file or a folder, gives way.
+    """Copy files to their names within `folder`, in place of any file or folder that is in the way there.
 
-    `link`: a second name will do for a file that everybody may read.
+    `link`: hard links will do for files that everybody may read.
 
     Raises:
         OSError: one of them cannot be read, or its name leads out of the folder.
@@ -145,7 +145,7 @@ def place(files: Mapping[str, Path], folder: Path, *, link: bool = False) -> Non
         if target.is_dir():
             discard(target)
         target.unlink(missing_ok=True)
-        if link and _link(source, target):
+        if link and _hard_link(source, target):
             continue
         shutil.copyfile(source, target)
         target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

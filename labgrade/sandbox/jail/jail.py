@@ -21,7 +21,7 @@ from labgrade.sandbox.jail.layers import LANDLOCK, LIMITS, NAMESPACES, OUTER, PR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import NoReturn
 
 SCRATCH_BYTES = 512 << 20
 SCRATCH_FILES = 8192
@@ -37,10 +37,10 @@ _MINDFUL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Jail:
-    """One server's jail. `layers`: what is in force; `missing`: what is not, with the reason.
+    """One server's jail. `layers`: those in force; `missing`: those that are not, with the reason.
 
-    `jobs` is the grader's folder of jobs, `user` whom root becomes, `own` the ids that jobs have, each its own.
-    `reads`: jobs only read their hand-in, and get no copy to write to.
+    `jobs` is the grader's folder of jobs, `user` whom root becomes, `own` the user ids for jobs, one for each. `reads`:
+    jobs only read their hand-in, and get no copy to write to.
     """
 
     places: places.Places
@@ -54,16 +54,16 @@ class Jail:
 
     @property
     def private(self) -> bool:
-        """Whether there is a private root with a scratch of its own for each job."""
+        """Return whether there is a private root with a scratch of its own for each job."""
         return NAMESPACES in self.layers
 
     @property
     def shares_by_files(self) -> bool:
-        """Whether processes of a job can't send each other descriptors."""
+        """Return whether processes of a job can't send each other descriptors, and so share data by files."""
         return SECCOMP in self.layers and USERS not in self.layers
 
     def enter(self) -> None:
-        """Return in a new process that is jailed as far as this machine allows, and is never root.
+        """Fork, and return in a process that is jailed as far as this machine allows and is never root.
 
         Raises:
             OSError: root cannot become an ordinary user here.
@@ -71,7 +71,7 @@ class Jail:
         linux.keep_arenas_few()
         self._find_layers()
         if self.private:
-            _isolate(self.places, self.jobs, self.user, self.own)
+            _isolate_server(self.places, self.jobs, self.user, self.own)
         else:
             self._become_known()
         parent = os.getpid()
@@ -85,7 +85,7 @@ class Jail:
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
 
     def _become_known(self) -> None:
-        """Be an ordinary user without a private root, or say what kept this machine from having one."""
+        """Become an ordinary user without a private root, or say why this machine offers none."""
         try:
             _become(self.user)
         except PermissionError as error:
@@ -94,9 +94,9 @@ class Jail:
             raise PermissionError(message) from error
 
     def _find_layers(self) -> None:
-        """Try each layer in a process that is thrown away: a half-made namespace cannot be undone.
+        """Try each layer in a process that is thrown away: a half-made namespace can't be undone.
 
-        With users of their own, namespaces are tried, too: by themselves only where that fails.
+        Namespaces are tried together with user ids for jobs first, by themselves only where that fails.
         """
         users_problem = self._find_users() if {USERS, NAMESPACES} <= self.layers else "they take namespaces"
         trials: dict[str, Callable[[], None]] = {
@@ -106,7 +106,7 @@ class Jail:
         }
         for layer, trial in trials.items():
             if layer in self.layers and (layer != NAMESPACES or users_problem):
-                problem = _tried(trial)
+                problem = _problem_with(trial)
                 if problem:
                     self.missing[layer] = problem
                     self.layers.discard(layer)
@@ -115,22 +115,22 @@ class Jail:
             self.layers.discard(USERS)
 
     def _find_users(self) -> str:
-        """Find users of the jobs' own, and try them; why there are none, or nothing."""
+        """Find and try user ids for jobs; return why there are none, or an empty text."""
         try:
             found = users.of_this_machine()
         except OSError as error:
             return str(error)
-        problem = _tried(lambda: self._try_namespaces(found))
+        problem = _problem_with(lambda: self._try_namespaces(found))
         self.own = None if problem else found
         return problem
 
     def _try_namespaces(self, own: users.Users | None = None) -> None:
         was_root = os.getuid() == 0
-        _isolate(self.places, self.jobs, self.user, own)
+        _isolate_server(self.places, self.jobs, self.user, own)
         if child := os.fork():
             os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         linux.mount("proc", "/proc", "proc", _PROC)
-        _cut_off("", None if own is None else 0)
+        _isolate_job("", None if own is None else 0)
         if own is not None and not was_root:  # whose jobs read the machine as others do, one way or the other
             users.check_reading(self.places.offered)
 
@@ -143,16 +143,16 @@ class Jail:
         seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
-        """The seccomp program; in a process tree of its own it is the same for each job, and made once."""
+        """Return the seccomp program. With a private process tree it is the same for each job, and made once."""
         if self.private and self._calls:
             return self._calls
         apart = USERS in self.layers
         return seccomp.program(namespaces=self.private, shared_memory=False, apart=apart, group=os.getpid())
 
     def confine(self, job: str, user: int, allowed: limits.Allowed) -> Path:
-        """Put this job's process behind all layers, for good; the folder that holds `handin` and `tmp`.
+        """Put this job's process behind all layers, for good; return the folder that holds `handin` and `tmp`.
 
-        `user`: which of the users it becomes, where jobs have users of their own.
+        `user`: the index of the user id that it gets, where jobs have their own.
 
         Raises:
             OSError: a layer that should be there could not be made; the job must not begin then.
@@ -160,11 +160,11 @@ class Jail:
         folder = self.folder(job)
         if self.private:
             own = user if USERS in self.layers else None
-            _cut_off(job, own, ours=bool(self.places.trusted), reads=self.reads)
+            _isolate_job(job, own, ours=bool(self.places.trusted), reads=self.reads)
         elif OUTER in self.layers:
             folder.mkdir(mode=0o700)
             (folder / "tmp").mkdir()
-            _lay(Path(self.jobs, job, "handin"), folder / "handin", _linked, ours=bool(self.places.trusted))
+            _copy_handin(Path(self.jobs, job, "handin"), folder / "handin", _link_file, ours=bool(self.places.trusted))
         if LIMITS in self.layers:
             limits.set_limits(allowed)
         linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
@@ -179,7 +179,7 @@ class Jail:
         return folder
 
     def folder(self, job: str) -> Path:
-        """Where a job finds its `handin` and `tmp`, and may write."""
+        """Return the folder of a job's `handin` and `tmp`, in which it may write."""
         if self.private:
             return Path(root.SCRATCH)
         return Path(root.SCRATCH if OUTER in self.layers else self.jobs, job)
@@ -195,8 +195,8 @@ class Jail:
             landlock.restrict([*seen, *_OWN_PROC, *more], [folder], listed=listed, devices=devices)
 
 
-def _isolate(shown: places.Places, jobs: str, user: int, own: users.Users | None) -> None:
-    """Namespaces and the private root. Root builds it with its own rights, and then is root no more."""
+def _isolate_server(shown: places.Places, jobs: str, user: int, own: users.Users | None) -> None:
+    """Make the server's namespaces and private root. Root builds it with its own rights, then gives them up."""
     built = False
     outside = (user, user) if os.getuid() == 0 else (os.getuid(), os.getgid())
     mapper = None if own is None else users.Mapper(own, USER, *outside)
@@ -232,10 +232,10 @@ def _become(user: int) -> None:
         raise PermissionError(message)
 
 
-def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
-    """Mounts of this job's own: its hand-in, a scratch of limited size, its processes; and a nested user namespace.
+def _isolate_job(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
+    """Give this job its own mounts (hand-in, scratch, /proc) and a nested user namespace.
 
-    From here on the job is `user`, the number of one of the `users`, where there are any.
+    From here on the job has the user id at index `user`, where jobs have their own.
     """
     owner = USER if user is None else users.FIRST + user
     linux.unshare(_OF_A_JOB)
@@ -252,39 +252,39 @@ def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = Fa
     if job and reads:
         Path(root.SCRATCH, "handin").symlink_to(root.HANDIN)
     elif job:
-        _lay(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bound, ours=ours)
+        _copy_handin(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bind_file, ours=ours)
     linux.unshare(linux.NEW_USER)
     linux.map_user(USER, owner, owner)
 
 
-def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
-    """A copy of a hand-in, to which its code may write as it likes. A large file of `ours` is shown, not copied.
+def _copy_handin(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
+    """Copy a hand-in, so that its code may write to it. A large file of `ours` is shown, not copied.
 
-    Ours is what lies in a folder of files that are given, and all that a measuring job reads.
+    Ours are files in the folder of given files, and all that a measuring job reads.
     """
     target.mkdir()
     for entry in os.scandir(source):
         own = target / entry.name
         if entry.is_dir(follow_symlinks=False):
-            _lay(Path(entry.path), own, show, ours=ours or entry.name == GIVEN_FOLDER)
+            _copy_handin(Path(entry.path), own, show, ours=ours or entry.name == GIVEN_FOLDER)
         elif ours and entry.stat(follow_symlinks=False).st_size > _SHOWN_BYTES:
             show(entry.path, own)
         else:
             shutil.copy(entry.path, own)
 
 
-def _bound(source: str, target: Path) -> None:
-    """The file itself at a second place: what reads models takes a link for a way out of the model's folder."""
+def _bind_file(source: str, target: Path) -> None:
+    """Bind a file to a second place. A link would not do: readers of models take it for a way out of the folder."""
     target.touch()
     linux.bind(source, str(target))
 
 
-def _linked(source: str, target: Path) -> None:
+def _link_file(source: str, target: Path) -> None:
     target.symlink_to(source)
 
 
-def _tried(trial: Callable[[], None]) -> str:
-    """Try something in a throw-away process; return its error, or nothing."""
+def _problem_with(trial: Callable[[], None]) -> str:
+    """Try something in a throw-away process; return its error, or an empty text."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -309,8 +309,8 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _wait(server: int, *, sweep: bool) -> Any:
-    """Be the launcher: wait for the server, and where no process tree of its own ends with it, end what it leaves."""
+def _wait(server: int, *, sweep: bool) -> NoReturn:
+    """Be the launcher: wait for the server, end with its code; with `sweep`, first end what it left behind."""
 
     def stop(*_: object) -> None:
         os.kill(server, signal.SIGKILL)

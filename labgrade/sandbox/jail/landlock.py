@@ -12,7 +12,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from labgrade.sandbox.jail.linux import checked, system
+from labgrade.sandbox.jail.linux import LIBC, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,18 +26,18 @@ _LOOK = _EXECUTE | _READ | LIST
 
 
 def version() -> int:
-    """Which version of landlock the kernel offers; 0 for none."""
-    found: int = system().syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    """Return the version of landlock that the kernel offers; 0 for none."""
+    found: int = LIBC.syscall(ctypes.c_long(_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     return max(found, 0)
 
 
 def restrict(
     readable: Iterable[str], writable: Iterable[str], *, listed: Iterable[str] = (), devices: Iterable[str] = ()
 ) -> None:
-    """Keep reading and running below `readable`, everything below `writable`, listing below `listed`.
+    """Allow reading and running below `readable`, everything below `writable`, listing below `listed`; nothing else.
 
     `devices` are files that are read and written. TCP is refused (version 4), and so are signals and abstract sockets
-    to whatever is outside (version 6).
+    to processes outside (version 6).
 
     Raises:
         OSError: there is no landlock here, or it refuses.
@@ -47,7 +47,7 @@ def restrict(
     parts = [rights, 3 if offered >= _TCP_SINCE else 0, 3 if offered >= _SCOPES_SINCE else 0]
     size = 8 if offered < _TCP_SINCE else 16 if offered < _SCOPES_SINCE else 24
     wanted = struct.pack("<QQQ", *parts)[:size]
-    call = system().syscall
+    call = LIBC.syscall
     rules = checked(call(ctypes.c_long(_CREATE), wanted, ctypes.c_size_t(size), ctypes.c_uint32(0)), "landlock")
     try:
         for paths, allowed in (
@@ -64,14 +64,14 @@ def restrict(
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    """A path that is not there needs no rule."""
+    """Add a rule for a path; a path that does not exist needs none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             if not os.path.isdir(path):  # noqa: PTH112 - the paths are text here
                 rights &= _EXECUTE | _READ | _WRITE
             rule = struct.pack("<Qi", rights, place)
-            call = system().syscall
+            call = LIBC.syscall
             checked(call(ctypes.c_long(_ADD), rules, 1, rule, ctypes.c_uint32(0)), f"landlock {path}")
         finally:
             os.close(place)

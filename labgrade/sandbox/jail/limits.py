@@ -27,7 +27,7 @@ class Allowed:
 
 
 def set_limits(allowed: Allowed) -> None:
-    """Limit this process and what it will start; no effect where the system has no such limits."""
+    """Limit this process and its children; do nothing where the system has no such limits."""
     try:
         import resource
     except ImportError:

@@ -41,16 +41,12 @@ _ARENA_MAX = -8
 
 MACHINE = os.uname().machine if hasattr(os, "uname") else ""
 INTEL = MACHINE == "x86_64"
+LIBC = ctypes.CDLL(None, use_errno=True)
 _PIVOT_ROOT, _CAPSET = (155, 126) if INTEL else (41, 91)
 
 
-def system() -> ctypes.CDLL:
-    """The C library, with errno kept."""
-    return _LIBC
-
-
 def checked(result: int, what: str) -> int:
-    """The result of a call of the C library.
+    """Return the result of a call of the C library.
 
     Raises:
         OSError: it is negative; says `what`.
@@ -63,24 +59,24 @@ def checked(result: int, what: str) -> int:
 
 def unshare(flags: int) -> None:
     """Give this process namespaces of its own."""
-    checked(_LIBC.unshare(flags), "unshare")
+    checked(LIBC.unshare(flags), "unshare")
 
 
 def set_tree_of_children(descriptor: int) -> None:
-    """Have what this process forks from now on be in that process tree (`/proc/PID/ns/pid`), not in a new one."""
-    checked(_LIBC.setns(descriptor, NEW_PIDS), "setns")
+    """Have the children that are forked from now on be in that process tree (`/proc/PID/ns/pid`)."""
+    checked(LIBC.setns(descriptor, NEW_PIDS), "setns")
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
     """Mount a file system, such as a tmpfs with `size=64m`."""
     texts = (os.fsencode(source), os.fsencode(target), kind.encode())
-    checked(_LIBC.mount(*texts, ctypes.c_ulong(flags), options.encode() or None), f"mount {kind} on {target}")
+    checked(LIBC.mount(*texts, ctypes.c_ulong(flags), options.encode() or None), f"mount {kind} on {target}")
 
 
 def bind(source: str, target: str, *, writable: bool = False, devices: bool = False) -> None:
     """Show a folder or file at a second place; read-only there with everything below it, unless `writable`."""
     checked(
-        _LIBC.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(_BIND | _RECURSIVE), None),
+        LIBC.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(_BIND | _RECURSIVE), None),
         f"bind {source} to {target}",
     )
     if not writable:
@@ -96,41 +92,41 @@ def _remount(target: str, flags: int) -> None:
     have = os.statvfs(target).f_flag
     keep = sum(flag for told, flag in _LOCKED if have & told)
     everything = ctypes.c_ulong(_REMOUNT | _BIND | flags | keep)
-    checked(_LIBC.mount(None, os.fsencode(target), None, everything, None), f"make {target} read-only")
+    checked(LIBC.mount(None, os.fsencode(target), None, everything, None), f"make {target} read-only")
 
 
 def keep_mounts_to_oneself() -> None:
-    """Stop mounts of this namespace from reaching another."""
-    checked(_LIBC.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
+    """Keep mounts of this namespace from reaching any other."""
+    checked(LIBC.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
 
 
 def pivot_root(new: str, old: str) -> None:
     """Make the mount at `new` the root, and show the old one at `old`, which lies below `new`."""
-    checked(_LIBC.syscall(ctypes.c_long(_PIVOT_ROOT), os.fsencode(new), os.fsencode(old)), "pivot_root")
+    checked(LIBC.syscall(ctypes.c_long(_PIVOT_ROOT), os.fsencode(new), os.fsencode(old)), "pivot_root")
 
 
 def change_root(new: str) -> None:
-    """Make the mount at `new` the root; the old one is gone."""
+    """Make the mount at `new` the root, and detach the old one."""
     os.chdir(new)
     pivot_root(".", ".")
-    checked(_LIBC.umount2(b".", _DETACH), "unmount the old root")
+    checked(LIBC.umount2(b".", _DETACH), "unmount the old root")
     os.chdir("/")
 
 
 def set_host_name(name: str) -> None:
     """Name the machine, as this namespace sees it."""
     text = name.encode()
-    checked(_LIBC.sethostname(text, ctypes.c_size_t(len(text))), "sethostname")
+    checked(LIBC.sethostname(text, ctypes.c_size_t(len(text))), "sethostname")
 
 
 def prctl(option: int, value: int = 0, third: int = 0) -> None:
     """Set a property of this process."""
     long = ctypes.c_ulong
-    checked(_LIBC.prctl(option, long(value), long(third), long(0), long(0)), f"prctl {option}")
+    checked(LIBC.prctl(option, long(value), long(third), long(0), long(0)), f"prctl {option}")
 
 
 def map_user(inside: int, user: int, group: int) -> None:
-    """In a new user namespace: be `inside` there, which is `user` and `group` outside."""
+    """Be `inside` in a new user namespace, which is `user` and `group` outside."""
     own = Path("/proc/self")
     (own / "setgroups").write_bytes(b"deny")
     (own / "uid_map").write_bytes(f"{inside} {user} 1".encode())
@@ -138,30 +134,30 @@ def map_user(inside: int, user: int, group: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Have no privilege, and no way to any."""
+    """Give up all privileges, and every way to get one."""
     for capability in range(_MOST_CAPABILITIES):
-        if _LIBC.prctl(DROP_FROM_BOUND, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+        if LIBC.prctl(DROP_FROM_BOUND, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break
-    _LIBC.prctl(AMBIENT, ctypes.c_ulong(_AMBIENT_CLEAR_ALL), 0, 0, 0)
+    LIBC.prctl(AMBIENT, ctypes.c_ulong(_AMBIENT_CLEAR_ALL), 0, 0, 0)
     header, none = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
-    checked(_LIBC.syscall(ctypes.c_long(_CAPSET), header, none), "capset")
+    checked(LIBC.syscall(ctypes.c_long(_CAPSET), header, none), "capset")
 
 
 def keep_arenas_few() -> None:
-    """Each thread would else reserve 64 MB of addresses for its allocations."""
-    _LIBC.mallopt(_ARENA_MAX, 2)
+    """Have threads share two arenas: each would else reserve 64 MB of addresses for its allocations."""
+    LIBC.mallopt(_ARENA_MAX, 2)
 
 
 def give_back_memory() -> None:
-    """Give the kernel back what was freed and is still held."""
-    _LIBC.malloc_trim(ctypes.c_size_t(0))
+    """Return freed memory to the kernel."""
+    LIBC.malloc_trim(ctypes.c_size_t(0))
 
 
 def collapse_heap() -> int:
-    """Ask for huge pages under this process's private memory, which makes forking it cheap; the bytes asked for.
+    """Ask for huge pages under this process's private memory, so that forks are cheap; return the bytes asked for.
 
-    Of what a fork shares with others, only the pages of which one was written take room anew. Needs Linux 6.1 and no
-    privilege. Where it is refused nothing is lost.
+    Of what a fork shares with others, only written pages take room anew. Needs Linux 6.1 and no privilege. Where it is
+    refused nothing is lost.
     """
     asked = 0
     for line in Path("/proc/self/maps").read_text().splitlines():
@@ -171,9 +167,6 @@ def collapse_heap() -> int:
             start, end = (int(part, 16) for part in fields[0].split("-"))
             if end - start < _HUGE_PAGE:
                 continue
-            if _LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE) == 0:
+            if LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE) == 0:
                 asked += end - start
     return asked
-
-
-_LIBC = ctypes.CDLL(None, use_errno=True)

@@ -25,7 +25,7 @@ _ROOMS = ("specs", "reference", "checkers", "models", "submissions", "tests", "b
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`shown`: folders and files that a job may read. `covered`: what lies within them and may not be.
+    """What a jail shows: `shown` are folders and files that a job may read, `covered` those within that it may not.
 
     `trusted`: folders of labgrade's that are read by a measuring child. In a private root they have names of their own.
     `offered`: folders of the grader's among `shown`.
@@ -38,7 +38,7 @@ class Places:
 
 
 def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: tuple[str, ...] = ()) -> Places:
-    """What this interpreter needs, and what is `offered`. Covered: labgrade itself, its rooms, and `secret`.
+    """Return the places that this interpreter needs, and `offered`. Cover labgrade itself, its rooms, and `secret`.
 
     An installed labgrade lies beside torch, with its specs and its `reference/`, the answer sheet. So may others: an
     editable installation has copies there, and what the system installed is in sight, too.
@@ -53,7 +53,7 @@ def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: t
 
 
 def uncoverable(secret: tuple[str, ...], offered: tuple[str, ...] = ()) -> list[str]:
-    """The folders of `secret` that would be in sight: in what a jail shows, they hold something that it has to show."""
+    """Return the `secret` folders that can't be covered, because they hold something that a jail has to show."""
     if not secret:
         return []
     shown = _with_targets((*_SYSTEM, *_shared(), *_interpreter(), *offered))
@@ -63,7 +63,7 @@ def uncoverable(secret: tuple[str, ...], offered: tuple[str, ...] = ()) -> list[
 
 
 def _with_targets(places: Iterable[str]) -> list[str]:
-    """Those that there are: a link is shown as it is, and so is what it leads to."""
+    """Return the places that exist. A link is shown as it is, and so is its target."""
     shown: list[str] = []
     for place in places:
         for path in (os.path.abspath(place), os.path.realpath(place)):  # noqa: PTH100
@@ -77,7 +77,7 @@ def _shared() -> list[str]:
 
 
 def _interpreter() -> list[str]:
-    """The interpreter, its libraries and packages; of its folders nothing else, since a class may lie there, too.
+    """Return the interpreter, its libraries and packages, but no other part of its folders: a class may lie there.
 
     `python -m venv .` makes any folder one of these. Where /usr is the prefix, what is shown of it is shown anyway.
     """
@@ -90,19 +90,19 @@ def _interpreter() -> list[str]:
 
 
 def _imports() -> list[str]:
-    """The standard library and the folders of packages: not what an editable installation adds to the search path."""
+    """Return the folders of the standard library and of packages, without those that editable installs add."""
     library = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
     packages = [place for place in sys.path if place.rstrip("/").endswith("-packages")]
     return [*sorted(library), *packages]
 
 
 def trusted_place(folder: str) -> str:
-    """Where a trusted folder is in a private root: it may lie within what is covered."""
+    """Return the path of a trusted folder in a private root, where nothing covers it."""
     return f"/trusted/{Path(folder).name}"
 
 
 def _installed() -> list[str]:
-    """Every labgrade among the packages of an interpreter in sight."""
+    """Return every labgrade among the packages of an interpreter in sight."""
     searched = {Path(place) for place in sys.path if place.endswith("-packages")}
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local")):
         searched.update(Path(prefix).glob("[Ll]ib*/python*/*-packages"))
@@ -110,7 +110,7 @@ def _installed() -> list[str]:
 
 
 def _programs() -> list[str]:
-    """The interpreter by each name that it is linked through: `.venv/bin/python`, `/opt/python/bin/python3`."""
+    """Return every name through which the interpreter is linked: `.venv/bin/python`, `/opt/python/bin/python3`."""
     names, path = [], Path(sys.executable)
     for _ in range(8):
         names.append(str(path))
@@ -121,7 +121,7 @@ def _programs() -> list[str]:
 
 
 def _shown(places: Iterable[str], shown: list[str]) -> list[str]:
-    """Those of the places that are in sight."""
+    """Return those of the places that are in sight."""
     folders = {os.path.realpath(other) for other in shown}
     return [place for place in places if any(_within(place, folder) for folder in folders)]
 
@@ -131,9 +131,9 @@ def _within(path: str, folder: str) -> bool:
 
 
 def readable(places: Places) -> tuple[list[str], list[str]]:
-    """For landlock, which can only allow: what may be read, and which folders may only be listed.
+    """Return the places that landlock lets a job read, and the folders that it lets a job list.
 
-    A folder that holds something covered is allowed entry by entry.
+    Landlock can only allow: a folder that holds something covered is allowed entry by entry.
     """
     allowed: list[str] = []
     listed: list[str] = []

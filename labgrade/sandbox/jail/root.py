@@ -35,7 +35,7 @@ _FLAGS = linux.NO_SUID | linux.NO_DEVICES
 
 
 def build(places: Places, jobs: str) -> None:
-    """Make the root in a mount namespace of this process's own, and enter it. `jobs` appears at `/jobs`, read-only.
+    """Make the root in this process's own mount namespace, and enter it. `jobs` appears at `/jobs`, read-only.
 
     Raises:
         OSError: the kernel refuses a part of it; the process must end then.
@@ -68,7 +68,7 @@ def build(places: Places, jobs: str) -> None:
 
 
 def _furnish() -> None:
-    """The folders, devices, settings and links of the new root."""
+    """Make the folders, devices, settings and links of the new root."""
     for folder in (HANDIN, SCRATCH, JOBS, "/proc", "/dev", "/etc", "/var"):
         os.makedirs(_NEW + folder, exist_ok=True)  # noqa: PTH103
     for name in DEVICES:
@@ -82,7 +82,7 @@ def _furnish() -> None:
 
 
 def _show(place: str) -> None:
-    """Bind a folder or file to the same name in the new root; a link is made anew."""
+    """Bind a folder or file to the same name in the new root; make a link anew."""
     target, source = Path(_NEW + place), _OLD + place
     target.parent.mkdir(parents=True, exist_ok=True)
     if os.path.islink(source):  # noqa: PTH114

@@ -12,7 +12,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from labgrade.sandbox.jail import syscalls
-from labgrade.sandbox.jail.linux import INTEL, MACHINE, SECCOMP, checked, system
+from labgrade.sandbox.jail.linux import INTEL, LIBC, MACHINE, SECCOMP, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,10 +34,10 @@ _FILTER = 2
 
 
 def program(*, namespaces: bool, shared_memory: bool, apart: bool = False, group: int = 0) -> bytes:
-    """The filter of one job.
+    """Return the filter of one job.
 
-    `namespaces`: the job has a private root, network and process tree; where not, what those keep out is refused here,
-    and `group` is the only process group that it may signal. `shared_memory`: somebody counts memory without a name.
+    `namespaces`: the job has a private root, network and process tree; without them, what they keep out is refused
+    here, and `group` is the only process group that it may signal. `shared_memory`: memory without a name is counted.
     `apart`: the job has a user id that no other job has.
 
     Raises:
@@ -76,9 +76,9 @@ def program(*, namespaces: bool, shared_memory: bool, apart: bool = False, group
 
 
 def _keep_locks_apart(make: _Maker) -> None:
-    """Jobs share the files of the system, so that a lock on one would carry a number from one job to another.
+    """Make locks on files do nothing: through those on shared files one job could pass numbers to another.
 
-    A lock seems to be had at once, since programs such as sqlite end without one; nobody learns of another's.
+    A lock seems to be had at once, because programs such as sqlite fail without one. Nobody learns of another's.
     """
     make.refuse(syscalls.numbers(syscalls.LOCKS), 0)
     make.refuse_argument(syscalls.number("fcntl"), _SECOND, _LOCK, code=0)
@@ -86,7 +86,7 @@ def _keep_locks_apart(make: _Maker) -> None:
 
 
 def install(steps: bytes) -> None:
-    """Put the filter on this process and all that it will start. NO_NEW_PRIVILEGES must be set.
+    """Put the filter on this process and all its children. NO_NEW_PRIVILEGES must be set.
 
     Raises:
         OSError: the kernel has no seccomp, or refuses.
@@ -94,11 +94,11 @@ def install(steps: bytes) -> None:
     memory = ctypes.create_string_buffer(steps, len(steps))
     description = struct.pack("<HxxxxxxQ", len(steps) // 8, ctypes.addressof(memory))
     place = ctypes.create_string_buffer(description, len(description))
-    checked(system().prctl(SECCOMP, ctypes.c_ulong(_FILTER), place, 0, 0), "seccomp")
+    checked(LIBC.prctl(SECCOMP, ctypes.c_ulong(_FILTER), place, 0, 0), "seccomp")
 
 
 class _Maker:
-    """Collects the steps; each test jumps over a number of the next ones."""
+    """Collects the steps of a filter; each test jumps over a number of the next ones."""
 
     def __init__(self) -> None:
         self.steps: list[bytes] = []
@@ -110,7 +110,7 @@ class _Maker:
         self.add(_LOAD, 0, 0, place)
 
     def answer(self, code: int) -> None:
-        """The call does not happen; it seems to have failed with `code`, or to have worked for 0."""
+        """Refuse the call: it seems to have failed with `code`, or to have worked for 0."""
         self.add(_RETURN, 0, 0, _ANSWER | code)
 
     def unless(self, place: int, value: int, action: int) -> None:
@@ -136,7 +136,7 @@ class _Maker:
             self.answer(code)
 
     def allow_arguments(self, number: int, values: list[int], code: int) -> None:
-        """`code` where the first argument of a call is none of `values`."""
+        """Answer `code` where the first argument of a call is none of `values`."""
         self.load(_NUMBER)
         self.add(_EQUAL, 0, len(values) + 2, number)
         self.load(_FIRST)

@@ -182,7 +182,7 @@ _SINGLE: Numbers = {
 
 
 def numbers(calls: Numbers, *, intel: bool = INTEL) -> Iterator[int]:
-    """The numbers on this machine of all calls that it has."""
+    """Yield the numbers of these calls on this machine, as far as it has them."""
     for pair in calls.values():
         found = pair[0] if intel else pair[1]
         if found is not None:
@@ -190,6 +190,6 @@ def numbers(calls: Numbers, *, intel: bool = INTEL) -> Iterator[int]:
 
 
 def number(name: str) -> int:
-    """The number on this machine of a call whose arguments are looked at."""
+    """Return the number on this machine of a call whose arguments are checked."""
     (found,) = numbers({name: _SINGLE[name]})
     return found

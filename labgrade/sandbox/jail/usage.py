@@ -14,7 +14,7 @@ PROCESSES = 64
 
 
 class Meter:
-    """What `root` and its descendants have used since `restart`.
+    """Measures what `root` and its descendants have used since `restart`.
 
     `root` is a supervisor (so that its job's adopted orphans count too), or the job itself. `shared_with`: the process
     whose memory it began with, as its fork a moment ago.
@@ -27,16 +27,16 @@ class Meter:
         self._held = _private_bytes(self._root)
 
     def restart(self) -> None:
-        """Count from here on."""
+        """Count from now on."""
         self._spent = _cpu_seconds([self._root])
         self._held = _private_bytes(self._root)
 
     def cpu_seconds(self) -> float:
-        """CPU time of all of them, also of those that ended and were waited for."""
+        """Return the CPU seconds of all of them, also of those that ended and were waited for."""
         return _cpu_seconds(family(self._root)) - self._spent
 
     def excess(self, seconds: float, memory: int) -> str:
-        """Which limit is broken, `cpu`, `memory` or `processes`; nothing where none is."""
+        """Return the limit that is broken, `cpu`, `memory` or `processes`; an empty text where none is."""
         pids = family(self._root)
         if _cpu_seconds(pids) - self._spent > seconds:
             return "cpu"
@@ -53,7 +53,7 @@ class Meter:
 
 
 def family(root: int) -> list[int]:
-    """`root` and all of its descendants, as far as /proc tells."""
+    """Return the process ids of `root` and all its descendants, as far as /proc tells."""
     pids = [root]
     for pid in pids:
         pids += [child for task in _tasks(pid) for child in _children(pid, task)]
@@ -61,7 +61,7 @@ def family(root: int) -> list[int]:
 
 
 def _tasks(pid: int) -> list[str]:
-    """The threads of a process; none where it has just ended."""
+    """Return the threads of a process; none where it has just ended."""
     try:
         return os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - where a process ends meanwhile, a glob raises half-way
     except OSError:
@@ -69,11 +69,11 @@ def _tasks(pid: int) -> list[str]:
 
 
 def _children(pid: int, task: str) -> list[int]:
-    return [int(child) for child in _told(f"{pid}/task/{task}/children").split()]
+    return [int(child) for child in _read_proc(f"{pid}/task/{task}/children").split()]
 
 
-def _told(name: str) -> bytes:
-    """What a file of /proc says; nothing where its process has ended. Asked often: by the shortest way."""
+def _read_proc(name: str) -> bytes:
+    """Return the content of a file of /proc; nothing where its process has ended. Fast, because it is asked often."""
     try:
         with open(f"/proc/{name}", "rb", buffering=0) as file:  # noqa: PTH123
             return file.read()
@@ -104,26 +104,26 @@ def _cpu_seconds(pids: list[int]) -> float:
 
 
 def _stat(pid: int) -> list[int]:
-    """The numbers of /proc/PID/stat after the state; 10 to 13 are the ticks of a process and its reaped children."""
-    text = _told(f"{pid}/stat")
+    """Return the numbers of /proc/PID/stat after the state; 10 to 13 are CPU ticks, with those of reaped children."""
+    text = _read_proc(f"{pid}/stat")
     return [int(word) for word in text[text.rindex(b")") + 4 :].split()] if text else []
 
 
 def _private_bytes(pid: int) -> int:
-    """Resident memory that is not of a file."""
-    sizes = _told(f"{pid}/statm").split()
+    """Return the bytes of resident memory that belong to no file."""
+    sizes = _read_proc(f"{pid}/statm").split()
     return (int(sizes[1]) - int(sizes[2])) * _PAGE if sizes else 0
 
 
 def _shared_bytes(pid: int) -> int:
-    """Resident memory of files without a place on a disk."""
-    lines = _told(f"{pid}/status").splitlines()
+    """Return the bytes of resident memory in files without a name."""
+    lines = _read_proc(f"{pid}/status").splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(b"RssShmem:"))
 
 
 def proportional_bytes(pid: int) -> int:
-    """Anonymous and shared memory, each page divided by the number of processes that map it."""
-    lines = _told(f"{pid}/smaps_rollup").splitlines()
+    """Return the bytes of anonymous and shared memory, each page divided by the processes that map it."""
+    lines = _read_proc(f"{pid}/smaps_rollup").splitlines()
     if not lines:
         return _private_bytes(pid)
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")))

@@ -26,7 +26,7 @@ _PROGRAMS = ("newuidmap", "newgidmap")
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """Ids on the machine: `count` users from `user` on, with as many groups from `group` on."""
+    """A range of ids on the machine: `count` users from `user` on, as many groups from `group` on."""
 
     user: int
     group: int
@@ -34,7 +34,7 @@ class Users:
 
 
 def of_this_machine() -> Users:
-    """Ids that jobs may have here.
+    """Return the user ids that jobs may have on this machine.
 
     Raises:
         OSError: there are none, with the reason.
@@ -78,7 +78,7 @@ def _range_of(table: str) -> tuple[int, int]:
 class Mapper:
     """A process that stays outside of the namespace that its parent will make, and maps ids into it.
 
-    `inside` is what the parent itself is called within.
+    `inside` is the parent's own id within.
     """
 
     def __init__(self, users: Users, inside: int, own_user: int, own_group: int) -> None:
@@ -100,7 +100,7 @@ class Mapper:
             os._exit(0)
 
     def map(self) -> None:
-        """Have the ids mapped, now that the parent is in its own namespace.
+        """Map the ids, now that the parent is in its own namespace.
 
         Raises:
             OSError: the kernel, or newuidmap, refuses.
@@ -127,7 +127,7 @@ def _map(pid: int, table: str, rows: list[tuple[int, int, int]]) -> None:
 
 
 def become(index: int) -> None:
-    """Be one of the users, with every right over the namespace still.
+    """Become one of the users, and keep every right over the namespace.
 
     Raises:
         OSError: there is no such user in this namespace.
@@ -139,7 +139,7 @@ def become(index: int) -> None:
 
 
 def check_reading(offered: tuple[str, ...]) -> None:
-    """Whether this user can read what the interpreter imports, and what is offered.
+    """Check that this user can read what the interpreter imports, and what is offered.
 
     Raises:
         OSError: something of it is its owner's alone, so that work which is right would fail.

@@ -16,16 +16,7 @@ from helpers import other_formats, warm
 from helpers.hostile import zipped
 from PIL import Image
 
-from labgrade.answers.reader.asks import (
-    Ask,
-    ask_code,
-    ask_image,
-    ask_markdown,
-    ask_notes,
-    ask_picture,
-    ask_seen,
-    ask_value,
-)
+from labgrade.answers.reader.asks import Ask, ask_notes, ask_value
 from labgrade.answers.reader.reader import Reader, by_name
 from labgrade.core.results import NoAnswer, Submission
 from labgrade.core.task import CallForm, EntryForm, FileForm, TableOfType, TableType, TextForm
@@ -114,11 +105,11 @@ ASKS = [
     ask_value(TableOfType(kind="tensor"), FileForm(pattern="all.npz")),
     ask_value(TableOfType(kind="tensor"), FileForm(pattern="w.safetensors")),
     ask_value("tensor", FileForm(pattern="raw.bin", dtype="float32", shape=(2, 3))),
-    *(ask(name) for name in SEEDS if name.startswith("seen.") for ask in (ask_picture, ask_image)),
-    ask_code(),
-    Ask(wanted="sources", kind="text", forms=()),
+    *(Ask(wanted=wanted, about=name) for name in SEEDS if name.startswith("seen.") for wanted in ("picture", "image")),
+    Ask(wanted="code"),
+    Ask(wanted="sources"),
     ask_notes("count", LOOKED_IN_VAIN),
-    ask_seen("count", TextForm(after="nothing", report=SECTION)),
+    Ask(wanted="seen", kind="count", forms=(TextForm(after="nothing", report=SECTION),)),
     Ask(wanted="passages", kind="count", forms=(TextForm(report=SECTION),)),
 ]
 
@@ -176,9 +167,10 @@ def said(data):
     """Asks about what functions and programs said, which comes as text."""
     text = data.decode(errors="replace")
     about = {"kind": "text", "forms": (), "about": text}
-    return [ask_markdown(text, line=3), *(Ask(wanted=wanted, **about) for wanted in ("log", "crash"))] + [
-        Ask(wanted="returned", kind=kind, forms=(), about=text) for kind in ("count", TABLE)
-    ]
+    return [
+        Ask(wanted="markdown", about=text, line=3),
+        *(Ask(wanted=wanted, **about) for wanted in ("log", "crash")),
+    ] + [Ask(wanted="returned", kind=kind, about=text) for kind in ("count", TABLE)]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from helpers import warm
 
 from labgrade.answers import near_miss
 from labgrade.answers.reader import asks, job, reader
-from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_stray, ask_value
+from labgrade.answers.reader.asks import Ask, ask_notes, ask_value
 from labgrade.answers.reader.reader import LIMITS, Reader, by_name
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.core.errors import FaultError
@@ -47,7 +47,7 @@ ASKS = [
     ask_value("histogram", FileForm(pattern="rows/*.txt")),
     ask_value("tensor", FileForm(pattern="missing.npy")),
     ask_notes("count", [CallForm(file="hw.py", function="total", given=()), EntryForm(path="2-1-4.totl")]),
-    ask_seen("count", TextForm(after="nothing", report=SECTION)),
+    Ask(wanted="seen", kind="count", forms=(TextForm(after="nothing", report=SECTION),)),
     Ask(wanted="passages", kind="count", forms=(TextForm(report=SECTION),)),
 ]
 
@@ -108,10 +108,10 @@ def test_everything_expected_of_a_hand_in_is_read_in_one_job(handed, runner):
 
 OF_NOTHING = [
     ask_value("count", EntryForm(path="a.b")),
-    ask_stray("count", EntryForm(path="a.b")),
+    Ask(wanted="stray", kind="count", forms=(EntryForm(path="a.b"),)),
     ask_value("count", TextForm(after="Total")),
     ask_value(TABLE, TextForm(file="out.txt")),
-    ask_seen("count", TextForm(after="Total", report=SECTION)),
+    Ask(wanted="seen", kind="count", forms=(TextForm(after="Total", report=SECTION),)),
     ask_value("tensor", FileForm(pattern="x.npy")),
 ]
 

@@ -22,7 +22,7 @@ _OTHER_WORDS = _ARTICLES | {"once", "due", "seize", "million", "billion", "mille
 
 
 class _Language:
-    """A language's words: what each adds or multiplies by, and a pattern of a number."""
+    """A language's words: the number that each adds or multiplies by, and a pattern of a number."""
 
     def __init__(self, *, ones: str, tens: str, scales: dict[str, int], joint: str) -> None:
         self.added = {word: value for value, words in enumerate(ones.split()) for word in words.split("|")}
@@ -36,7 +36,7 @@ class _Language:
         self.number = re.compile(rf"(?:{every})(?:{between}(?:{every})){{0,60}}", re.IGNORECASE)
 
     def value(self, written: str) -> int | None:
-        """What a number in words comes to; None where the words are none, as in `six, eleven`, or two: `一百五`."""
+        """Return the value of a number in words; None if there is none, as in `six, eleven`, or two: `一百五`."""
         words = [match[0].lower() for match in self.word.finditer(written)]
         digits = [self.added[word] for word in words if word in self.added]
         if self.digits and len(digits) == len(words) > 1:
@@ -59,7 +59,7 @@ class _Language:
 
 
 def _descends(groups: list[tuple[int, int]]) -> bool:
-    """Whether each scale stands once, in order, and what is added at the end is tens and ones."""
+    """Return whether each scale occurs once, in order, and the last addend is tens and ones."""
     scales = [scale for scale, _ in groups if scale > 1]
     added = sorted((value for scale, value in groups if scale == 1), reverse=True)
     if added and added[0] >= 2 * _TEN:
@@ -82,9 +82,9 @@ _ENDS = re.compile(
 
 
 def in_words(text: str, position: int) -> tuple[int, int] | None:
-    """A whole number in words that begins at `position`, with nothing behind it but what it counts: its end, its value.
+    """Return the end and the value of a whole number in words at `position`; behind it there is only what it counts.
 
-    The language that reads most of the text counts.
+    The language that reads most of the text decides.
     """
     part = text[position : position + _LONGEST]
     matches = [(match, each) for each in _LANGUAGES if (match := each.number.match(part))]
@@ -108,7 +108,7 @@ _SCALES = frozenset(
 
 
 def words_in(text: str) -> Iterator[tuple[int, int, int]]:
-    """The whole numbers in words of a text, each as [start, end) and its value."""
+    """Yield the start, the end and the value of each whole number in words."""
     position = 0
     while (match := _FIRST.search(text, position)) is not None:
         words = in_words(text, match.start())
@@ -122,9 +122,9 @@ def words_in(text: str) -> Iterator[tuple[int, int, int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for.
+    """A number in a text at [start, end), or why the text there is no value of the kind asked for.
 
-    `noun` and `measures`: what its unit says that it counts, as in `Unit`.
+    `noun` and `measures`: what its unit counts, as in `Unit`.
     """
 
     start: int
@@ -136,7 +136,7 @@ class Found:
 
 
 def in_parts(plain: str, start: int, end: int, kind: str) -> Found | None:
-    """The number of several parts, each with its own scale, whose first digits stand at [start, end); else None."""
+    """Return the number of several parts with scales whose first digits are at [start, end); else None."""
     parted = _in_myriads(plain, start) or _in_units(plain, start)
     return parted or (_by_the_clock(plain, start, end) if kind == "time" else None)
 
@@ -148,7 +148,7 @@ _MYRIADS = re.compile(
 
 
 def _in_myriads(plain: str, start: int) -> Found | None:
-    """A number of several parts, each with its own scale; None where there are no two of them."""
+    """Return a number of two or more parts, each with its own scale; else None."""
     match = _MYRIADS.match(plain, start)
     if match is None or sum(map(bool, match.groups())) < 2:  # noqa: PLR2004 - a single scale is a unit
         return None
@@ -169,7 +169,7 @@ _LONE_M = re.compile(r"\s?m(?![A-Za-z0-9])")
 
 
 def _by_the_clock(plain: str, start: int, first_end: int) -> Found | None:
-    """A time of several parts, as `1 min 30 s`, `1m30.5s`, `1:02:03`; what may be two times is a problem."""
+    """Return a time of several parts, as `1 min 30 s`, `1m30.5s`, `1:02:03`; a problem if it may be two times."""
     match = _COLONS.match(plain, start) or _CLOCK.match(plain, start)
     parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
     part = parts.pop("part", "")
@@ -194,7 +194,7 @@ _BYTE_POWERS = {"T": 4, "G": 3, "M": 2, "k": 1, "K": 1, None: 0}
 
 
 def _in_units(plain: str, start: int) -> Found | None:
-    """Bytes of several units, each smaller than the one before: `2 GB 654 MB 208 kB`; None where there are no two."""
+    """Return bytes in several units, each smaller than the one before: `2 GB 654 MB 208 kB`; else None."""
     parts: list[tuple[int, int]] = []
     position = start
     while (part := _BYTES_PART.match(plain, position)) is not None:
@@ -214,6 +214,6 @@ def _in_units(plain: str, start: int) -> Found | None:
 
 
 def quoted(text: str) -> str:
-    """A text in quotation marks, cut where it is long."""
+    """Return a text in quotation marks, cut if it is long."""
     shown = " ".join(text[:60].split())
     return f"'{shown}…'" if len(text) > len(shown) + 20 else f"'{shown}'"

@@ -96,15 +96,15 @@ _BEFORE = re.compile(
 
 
 def as_ascii(text: str) -> str:
-    """The text with full-width forms, thin spaces and dashes made plain. Same length, so that places stay."""
+    """Return the text with plain forms of full-width signs, thin spaces and dashes. Its length stays."""
     return text if text.isascii() else text.translate(_AS_ASCII)
 
 
 def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
-    """Every number in the text, in order. `unit` (`G`, `MB`) holds for those that have none of their own.
+    """Yield every number in the text, in order. `unit` (`G`, `MB`) is that of numbers without one.
 
-    `kind` is `count`, `bytes`, `time` (in seconds), `number` or `any`. A `number` is taken as printed, in whatever
-    unit stands behind it; of `any` number the unit's scale is applied, whatever it measures.
+    `kind` is `count`, `bytes`, `time` (in seconds), `number` or `any`. A `number` is taken as printed, whatever unit is
+    behind it; for `any`, the unit's scale is applied, whatever it measures.
     """
     plain = as_ascii(text)
     stated = label_unit(as_ascii(unit), kind) if unit else None
@@ -117,7 +117,7 @@ def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
 
 
 def read_number(text: str, kind: str) -> Number | None:
-    """The number that a text is, or None. Words may follow; what it says again must agree: `26499616 (25.27 MiB)`."""
+    """Return the number that a text is, or None. A second one must agree: `26499616 (25.27 MiB)`."""
     return explain_number(text, kind).number
 
 
@@ -130,9 +130,9 @@ MEASURED = frozenset({"number", "time"})  # kinds of numbers that are rarely who
 
 
 def with_point(text: str, *, surely: bool = False) -> str:
-    """A value that begins with a decimal comma, `0,1` or `1.234,5`, with a point; other texts as they are.
+    """Return a value that begins with a decimal comma, `0,1` or `1.234,5`, with a point; other texts as they are.
 
-    `1,498` has a decimal comma only if that is known of what stands around it (`surely`).
+    `1,498` has a decimal comma only if the values around it show that (`surely`).
     """
     match = _DECIMAL_COMMA.match(as_ascii(text[:200]))
     if match is None:
@@ -144,7 +144,7 @@ def with_point(text: str, *, surely: bool = False) -> str:
 
 
 def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
-    """As `read_number`, with the reason where there is none."""
+    """Return what `read_number` does, or the reason why there is no number."""
     text = with_point(text) if unit or kind in MEASURED else text
     text = _POWER_OF_TEN.sub(r"1e\1", text) if kind == "number" else text
     found = list(find_numbers(text[:1000], kind, unit=unit))
@@ -166,7 +166,7 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
 
 
 def _without_remarks(text: str, found: list[Found]) -> list[Found]:
-    """The numbers; what a bracket says of something else is left out: `1498376192 (2.997 GFLOPs)`."""
+    """Return the numbers without those of brackets about something else: `1498376192 (2.997 GFLOPs)`."""
     own = found[0].noun
     return [each for each in found if not (each.noun and each.noun != own and _in_brackets(text, each))]
 
@@ -176,14 +176,14 @@ def _in_brackets(text: str, found: Found) -> bool:
 
 
 def _sum_of_others(text: str, found: list[Found], numbers: list[Number]) -> Number | None:
-    """The first number where the others are its parts, `5 (2 + 3)`; else None."""
+    """Return the first number if the others are its parts, `5 (2 + 3)`; else None."""
     if len(found) != len(numbers) or len(numbers) < 3:  # noqa: PLR2004 - a sum of two
         return None
     return numbers[0] if numbers[0].value == sum(each.value for each in numbers[1:]) and "+" in text else None
 
 
 def _result(text: str, kind: str) -> Number | None:
-    """What a formula that stands first or last comes to, where all else between `=` is that: `2 * 3 = 6`."""
+    """Return the result of a formula that is first or last, if all else between `=` gives it: `2 * 3 = 6`."""
     sides = [_BRACKET.sub("", each) for each in text[:400].split("=")] if "=" in text else []
     for formula, *others in (sides, sides[::-1]) if sides else ():
         value, results = worked_out(formula), [read_number(each, kind) for each in others]
@@ -199,7 +199,7 @@ _TIMES = re.compile(r"\s*(?:\*|\bx\b|(?<=\d)x(?=\d)|\u00d7|\u00b7|\\times|\\cdot
 
 
 def worked_out(text: str) -> Number | None:
-    """What a formula without its result comes to, `4 * 6,624,904 bytes`, `81000 * 2^15`; None of any other text."""
+    """Return the value of a formula without a result, `4 * 6,624,904 bytes`, `81000 * 2^15`; else None."""
     formula = _TIMES.sub("*", _BETWEEN_GROUPS.sub("", _UNIT_LAST.sub("", as_ascii(text[:200])))).replace("^", "**")
     if _FORMULA.fullmatch(formula):
         return _evaluated(formula.strip(), text.strip())
@@ -229,7 +229,7 @@ _LARGEST_POWER = 64
 
 
 def _value_of(node: ast.expr) -> Fraction:
-    """What sums, products and powers of whole numbers come to.
+    """Return the value of sums, products and powers of whole numbers.
 
     Raises:
         ValueError: it is something else, or too large.
@@ -251,7 +251,7 @@ def _value_of(node: ast.expr) -> Fraction:
 
 
 def finest_of(numbers: Iterable[Number]) -> Number | None:
-    """The most precise of numbers that all agree within their printed precision; None where they differ."""
+    """Return the most precise of numbers that agree to their printed precision; None if they differ."""
     ordered = sorted(numbers, key=lambda number: number.half_unit)
     if not ordered:
         return None
@@ -311,7 +311,7 @@ def _as_billions(unit: Unit | None) -> Unit | None:
 
 
 def _is_short(match: re.Match[str]) -> bool:
-    """Whether a B behind these digits means a billion, as in `1.498B`; `26499616B` is in bytes."""
+    """Return whether a B behind these digits means a billion, as in `1.498B`; `26499616B` is in bytes."""
     return len(match["digits"].partition(".")[0]) <= 3 and match["power"] is None  # noqa: PLR2004 - below a thousand
 
 

@@ -20,7 +20,7 @@ _TOO_LARGE = 10**300  # no float holds more
 
 
 def as_meant(answer: Value, expected: Value | None) -> Value:
-    """The answer; a number as it was printed times the prefix of its unit, if so it is nearer to what is expected."""
+    """Return the answer; a number is multiplied by its unit's prefix if it is then nearer to what is expected."""
     if not isinstance(answer, Number) or not isinstance(expected, Number) or answer.text.isdecimal():
         return answer
     printed, scaled = (read_number(answer.text, kind) for kind in ("number", "any"))
@@ -30,6 +30,6 @@ def as_meant(answer: Value, expected: Value | None) -> Value:
 
 
 def _apart(one: Fraction, other: Fraction) -> float:
-    """How many times as large one is as the other, as a logarithm; of other signs they are as far apart as can be."""
+    """Return the absolute logarithm of the ratio of two numbers; infinity if their signs differ."""
     ratio = one / other if other else 0
     return abs(math.log(ratio)) if 0 < ratio < _TOO_LARGE else math.inf

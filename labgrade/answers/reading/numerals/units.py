@@ -28,7 +28,7 @@ _JOINING = "of|in|on|per|for|by|are|is|was|were|and|or|with|to|from|at"  # what 
 
 
 def spelled(word: str) -> str:
-    """A word in a pattern: `BN` is batch norm, no billion."""
+    """Return a pattern for a word in which capitals count: `BN` is batch norm, no billion."""
     return "(?-i:bn)" if word == "bn" else re.escape(word)
 
 
@@ -84,9 +84,9 @@ _PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?(?:per|an?|each)\ssec(?:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit as it was written: how many base units it stands for, and of what (`count`, `bytes`, `percent`, ``).
+    """A unit as it was written: its number of base units, and what it measures (`count`, `bytes`, `percent`, ``).
 
-    `noun`: what is counted (`MACs`, `FLOPs`, `parameters`), or "" where it doesn't say.
+    `noun`: what is counted (`MACs`, `FLOPs`, `parameters`), or "" if it doesn't say.
     """
 
     text: str = ""
@@ -111,7 +111,7 @@ _TIME = re.compile(
 
 
 def time_unit_at(text: str, position: int) -> Unit | None:
-    """The unit of time that starts at `position`, in seconds; None where there is none."""
+    """Return the unit of time at `position`, in seconds; None if there is none."""
     match = _TIME.match(text, position)
     if match is None or match.lastgroup is None:
         return None
@@ -119,10 +119,10 @@ def time_unit_at(text: str, position: int) -> Unit | None:
 
 
 def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
-    """The unit that starts at `position`, or None. `attached`: it stands directly behind the digits.
+    """Return the unit at `position`; None if there is none. `attached`: it is directly behind the digits.
 
     Decimal prefixes are powers of 1000 (k, K, M, G, T), binary ones of 1024 (Ki, Mi, Gi). A lower-case letter alone
-    (`6.62m`) is a prefix only where it is attached. Bits are eighths of a byte.
+    (`6.62m`) is a prefix only if it is attached. Bits are eighths of a byte.
     """
     match = _UNIT.match(text, position)
     if match is None or not match[0].strip():
@@ -140,20 +140,20 @@ def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
 
 
 def behind_rate(text: str) -> str:
-    """A text that stands behind a unit, without `per second` at its beginning."""
+    """Return a text behind a unit without `per second` at its beginning."""
     match = _PER_SECOND.match(text)
     return text[match.end() :] if match else text
 
 
 def as_mebibytes(unit: Unit) -> Unit:
-    """The unit; `Mio` alone, where bytes are asked for, is the mebioctet of French. In German it would need a noun."""
+    """Return the unit; `Mio` alone, if bytes are asked for, is French for MiB. A German million would need a noun."""
     return replace(unit, scale=Fraction(2**20), measures="bytes") if unit.text == "Mio" else unit
 
 
 def label_unit(label: str, kind: str = "") -> Unit | None:
-    """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
+    """Return the unit that a label names as a whole: the `G` of `Total MACs (G)`; None for other labels.
 
-    Also `in G`, `in billions`, `x 10^9`, and torchinfo's `Units.GIGABYTES`. `s` and `min` are units where a `time` is
+    Also `in G`, `in billions`, `x 10^9`, and torchinfo's `Units.GIGABYTES`. `s` and `min` are units only if a `time` is
     asked for.
     """
     plain = _UNITWORDS.sub("", label.strip())
@@ -175,13 +175,13 @@ def label_unit(label: str, kind: str = "") -> Unit | None:
 
 
 def is_unit(word: str) -> bool:
-    """Whether a word by itself is a unit of bytes or operations, or a prefix."""
+    """Return whether a word by itself is a unit of bytes or operations, or a prefix."""
     unit = label_unit(word)
     return unit is not None and (unit.prefixed or unit.measures == "bytes" or unit.noun in ("MACs", "FLOPs"))
 
 
 def divided_by(text: str, position: int = 0) -> tuple[int, str] | None:
-    """Where a label's division ends that starts at `position`, and the unit that it leaves: `/ 10^9`, `/ 1024 / 1024`.
+    """Return the end of a label's division at `position`, and the unit that results: `/ 10^9`, `/ 1024 / 1024`.
 
     The unit is a power of ten or of two, as `label_unit` reads it: `10^9`, `2^20`.
     """
@@ -194,20 +194,20 @@ def divided_by(text: str, position: int = 0) -> tuple[int, str] | None:
 
 
 def _factor(written: str) -> int:
-    """The value of `10^9`, `10⁹`, `1e9`, `2**20`, `1024^2`, `1,000,000`."""
+    """Return the value of `10^9`, `10⁹`, `1e9`, `2**20`, `1024^2`, `1,000,000`."""
     plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda raised: "^" + raised[0].translate(_RAISED), written.lower())
     base, _, power = re.sub(r"[\s,_'{}]", "", plain.replace("1e", "10^").replace("**", "^")).partition("^")
     return int(int(base) ** int(power or 1))
 
 
 def noun_in(words: str) -> str:
-    """What words count: `MACs` of `Total mult-adds`; "" where they say nothing of it."""
+    """Return what words count: `MACs` for `Total mult-adds`; an empty text if they don't say."""
     match = _NAMED.search(words)
     return list(_KNOWN)[match.lastindex - 1] if match and match.lastindex else ""
 
 
 def thing_at(text: str, position: int) -> str:
-    """What the number that ends at `position` counts: `modules` or `calls`; "" where it does not say."""
+    """Return what the number ending at `position` counts: `modules` or `calls`; an empty text if it does not say."""
     match = _THING.match(text, position)
     return list(_THINGS)[match.lastindex - 1] if match and match.lastindex else ""
 
@@ -247,9 +247,9 @@ _PARAGRAPH_ENDS = re.compile(r"(\n[ \t]*\n)")
 
 
 def in_stated_units(text: str) -> str:
-    """The text without what its paragraphs say of their units, which are written as what they are said to be.
+    """Return the text with each unit replaced by what its paragraph says it stands for.
 
-    A paragraph that says two things of one unit, or nothing of one that it uses, stays as it is.
+    A paragraph that says two things of one unit, or nothing of a unit that it uses, stays as it is.
     """
     if not _STATED.search(text):
         return text
@@ -258,17 +258,17 @@ def in_stated_units(text: str) -> str:
 
 def _of_paragraph(text: str) -> str:
     stated = list(_STATED.finditer(text))
-    said = {(each["unit"].upper(), means) for each in stated if (means := _meant(each))}
+    said = {(each["unit"].upper(), means) for each in stated if (means := _unit_defined(each))}
     known = dict(said)
-    plain = _STATED.sub(lambda found: "" if _meant(found) else found[0], text)
+    plain = _STATED.sub(lambda found: "" if _unit_defined(found) else found[0], text)
     used = {each[0].upper() for each in _ALONE.finditer(plain)}
     if len(known) < len(said) or not used <= known.keys() | {each.upper() for each in known.values()}:
         return text
     return _ALONE.sub(lambda found: known.get(found[0].upper(), found[0]), plain)
 
 
-def _meant(found: re.Match[str]) -> str:
-    """The unit that is plainly said: MiB for `1 MB = 2^20 bytes`; nothing for what says no unit, or a wrong one."""
+def _unit_defined(found: re.Match[str]) -> str:
+    """Return the unit that a definition states: MiB for `1 MB = 2^20 bytes`; empty if there is none, or a wrong one."""
     unit, of = found["unit"].upper(), (found["of"] or "").upper()
     binary = f"{unit[0]}iB"
     if not (found["open"] or found["one"] or of.startswith("BYTE")):
@@ -281,7 +281,7 @@ def _meant(found: re.Match[str]) -> str:
 
 
 def _factor_said(written: str) -> int:
-    """`2^20`, `1024 * 1024` or `1,048,576` as a number."""
+    """Return `2^20`, `1024 * 1024` or `1,048,576` as a number."""
     if re.fullmatch(_RAISED_TO, written):
         return _factor(written.replace("<sup>", "^").replace("</sup>", ""))
     return math.prod(map(_factor, re.split(_MULTIPLIED, written)))

@@ -21,19 +21,19 @@ _ITEM = re.compile(r"^[ \t]*(?:[*_]{0,2})\(?(\d{1,2})[.)][*_]{0,2}[ \t]+(?=\S)",
 
 
 def of_several(document: Document, number: str) -> tuple[Span, ...]:
-    """What stands under a heading of several tasks, `2-4` for `2-4-1`: the whole, or the item of a numbered list."""
+    """Return the parts under a heading of several tasks, `2-4` for `2-4-1`: all, or the item of a numbered list."""
     parents, _ = _outside(document, number)
     items = [item for span in parents for item in _item(document.text, span, number)]
     return tuple(items or parents)
 
 
 def of_none(document: Document, number: str) -> tuple[Span, ...]:
-    """What stands under no heading with a number."""
+    """Return the parts under no heading with a number."""
     return tuple(_outside(document, number)[1])
 
 
 def _outside(document: Document, number: str) -> tuple[list[Span], list[Span]]:
-    """The parts that are of no other task than that of a number: under a heading of several, and under none."""
+    """Return the parts of no other task than a number's: under a heading of several tasks, and under none."""
     parents: list[Span] = []
     rest: list[Span] = []
     if not _NUMBER.fullmatch(number):
@@ -50,12 +50,12 @@ def _outside(document: Document, number: str) -> tuple[list[Span], list[Span]]:
 
 
 def _numbers(heading: Heading) -> tuple[str, ...]:
-    """The numbers of several parts that a heading has."""
+    """Return a heading's numbers of several parts."""
     return tuple(each for each in heading.known_as if "-" in each)
 
 
 def _parts(document: Document) -> Iterator[tuple[Span, list[Heading]]]:
-    """The text between one heading and the next, with the headings that it stands under."""
+    """Yield the text between one heading and the next, with the headings above it."""
     stack: list[Heading] = []
     start = 0
     for heading in document_headings(document):
@@ -67,7 +67,7 @@ def _parts(document: Document) -> Iterator[tuple[Span, list[Heading]]]:
 
 
 def _item(text: str, span: Span, number: str) -> Iterator[Span]:
-    """The item of a numbered list that a task's last number names, where the list begins with 1 and is alone."""
+    """Yield the item of a numbered list that has a task's last number, if the only list begins with 1."""
     items = list(_ITEM.finditer(text, span.start, span.end))
     if [int(each[1]) for each in items] != [*range(1, len(items) + 1)] or len(items) < 2:  # noqa: PLR2004 - a list
         return

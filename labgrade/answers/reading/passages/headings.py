@@ -95,8 +95,8 @@ _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d
 class Heading:
     """A heading-like line at [start, end), with its `numbers` as in 2-1-4.
 
-    `level` is 1 to 6, 7 where it is only bold (or in a list), 8 where it has no markup at all. `nested` is the number
-    that it has with those of the headings around it.
+    `level` is 1 to 6, 7 if it is only bold (or in a list), 8 if it has no markup at all. `nested` is the number that it
+    has with those of the headings around it.
     """
 
     start: int
@@ -108,18 +108,18 @@ class Heading:
 
     @property
     def known_as(self) -> tuple[str, ...]:
-        """Its numbers, whole."""
+        """Return its numbers, whole."""
         return (self.nested,) if self.nested else self.numbers
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def document_headings(document: Document) -> list[Heading]:
-    """The headings of a document, in order."""
+    """Return the headings of a document, in order."""
     return _nested(list(_headings(document.text)))
 
 
 def _nested(headings: list[Heading]) -> list[Heading]:
-    """The headings; `#### 4. MACs` below `### 2-1` is 2-1-4 as well, where no other heading says that it is."""
+    """Return the headings; `#### 4. MACs` below `### 2-1` gets the number 2-1-4, too, unless another has it."""
     said = {number for heading in headings for number in heading.numbers}
     around: list[Heading] = []
     found = []
@@ -136,7 +136,7 @@ def _nested(headings: list[Heading]) -> list[Heading]:
 
 
 def _within(outer: str, own: str) -> str:
-    """The whole number of a heading below another one: `4` below `2-1`, and `1-4`; "" where it is another's."""
+    """Return the whole number of a heading below another one: `4` below `2-1`, and `1-4`; "" if it is another's."""
     last = outer.rpartition("-")[2]
     if own.count("-") == 1 and own.startswith(f"{last}-") and "-" in outer:
         return f"{outer}-{own.partition('-')[2]}"
@@ -186,13 +186,13 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
 
 
 def _is_prose(title: str) -> bool:
-    """Whether a numbered line is a sentence or begins with a decimal number: `2-1-4 is hard.`, `1.5 GMACs`."""
+    """Return whether a numbered line is a sentence or begins with a decimal: `2-1-4 is hard.`, `1.5 GMACs`."""
     ends = title.endswith(_SENTENCE_ENDS) and not NUMBER.fullmatch(title[:-1])
     return bool(ends or _DECIMAL.match(title)) or _is_value(title)
 
 
 def _is_value(title: str) -> bool:
-    """Whether the number of a line is a value: `Result: 26.5 MB`, `Answer = 1.498`."""
+    """Return whether the number of a line is a value: `Result: 26.5 MB`, `Answer = 1.498`."""
     found = NUMBER.search(title)
     if found is None or not _POINTED.fullmatch(found["number"]):
         return False
@@ -202,7 +202,7 @@ def _is_value(title: str) -> bool:
 
 
 def _dressed(match: re.Match[str]) -> tuple[int, str]:
-    """How high a heading stands, and what it says."""
+    """Return the level of a heading and its text."""
     if match["atx"]:
         return len(match["atx"]), match["title"].strip()
     if match["latex"]:
@@ -218,7 +218,7 @@ def _dressed(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
-    """The line above a rule, where a blank line stands above it: rules inside of printed tables are none."""
+    """Yield the line above a rule that has a blank line above it: rules inside of printed tables have none."""
     above = text[max(0, match.start() - 400) : match.start()].split("\n")
     if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
         return
@@ -231,14 +231,14 @@ def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
 
 
 def _is_comment(text: str, match: re.Match[str]) -> bool:
-    """Whether `# ...` is a comment of a program that lost its fence: code stands directly above or below."""
+    """Return whether `# ...` is a comment of a program without a fence: code is directly above or below."""
     above = text[max(0, match.start() - 400) : max(0, match.start() - 1)].rpartition("\n")[2]
     below = text[match.end() + 1 : match.end() + 400].partition("\n")[0]
     return any(is_code(line) or re.match(r"#(?!#)|\w[\w., ]*\s=\s", line.strip()) for line in (above, below))
 
 
 def _numbers(title: str) -> tuple[str, ...]:
-    """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
+    """Return the numbers of a heading: `2-1-4` of `2-1-4. Computation`; both of `2-2-{2,3}`."""
     plain = MARKUP.sub(" ", TAG.sub(" ", as_ascii(title).replace("\\", "")))
     begin = SIGNS.match(plain)
     of_a_lab = _OF_A_LAB.match(plain, begin.end() if begin else 0)
@@ -261,7 +261,7 @@ def _numbers(title: str) -> tuple[str, ...]:
 
 
 def _up_to(first: str, title: str) -> tuple[str, ...]:
-    """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`, or `2-1-1 and 2-1-2`."""
+    """Return `2-1-1`, or all numbers if the title goes on as in `2-1-1 ~ 2-1-5`, or `2-1-1 and 2-1-2`."""
     number = NUMBER.search(title)
     match = _RANGE.match(title, number.end()) if number else None
     if number and match is None and _ALSO.match(title, number.end()):
@@ -278,10 +278,10 @@ def _up_to(first: str, title: str) -> tuple[str, ...]:
 
 
 def canonical(number: str) -> str:
-    """`2-1-4` of any way to write it."""
+    """Return a number as `2-1-4`, however it was written."""
     return re.sub(r"\D+", "-", number)
 
 
 def is_numbering(numbers: tuple[str, ...]) -> bool:
-    """Whether it is a number of several parts: of lines without markup only such a one makes a heading."""
+    """Return whether a number has several parts: without markup, only such a line is a heading."""
     return bool(numbers) and "-" in numbers[0]

@@ -59,10 +59,10 @@ _QUOTED = re.compile(r"^[ \t>]+", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mention:
-    """A task's number at [start, end); what it `leads` stands behind it.
+    """A task's number at [start, end); what it `leads` is behind it.
 
-    `begins`: where what it leads begins, with what stands before it and says nothing. `line`: counted from 1.
-    `passing`: it refers to what stands elsewhere.
+    `begins`: where what it leads begins, with words before it that say nothing. `line`: counted from 1. `passing`: it
+    refers to another place.
     """
 
     start: int
@@ -75,23 +75,22 @@ class _Mention:
 
 
 def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Span, ...]]:
-    """The parts of a document under a path of headings; where there are none, what stands behind the task's number.
+    """Return the parts of a document under a path of headings; else what is behind the task's number.
 
-    Else what stands under a heading of several tasks, `2-4` for `2-4-1`.
-
-    The document is another one then: of the same lines, of which those of other tasks are blank.
+    Else the parts under a heading of several tasks, `2-4` for `2-4-1`. The document is another one then: with the same
+    lines, but those of other tasks are blank.
     """
     spans = sections(document, path)
     if spans or not path or not _TASK.fullmatch(path[-1]):
         return document, spans
-    told = _told(document, path[-1])
+    told = _text_led_by(document, path[-1])
     if told is not None:
         return told, (Span(start=0, end=len(told.text)),)
     return document, tuple(without_others(document, of_several(document, path[-1]), path[-1]))
 
 
 def without_others(document: Document, spans: tuple[Span, ...], number: str) -> Iterator[Span]:
-    """Parts without what is plainly said behind the numbers of other tasks."""
+    """Yield parts without the text that is plainly behind the numbers of other tasks."""
     leading = [each for each in _mentions(document) if each.leads]
     for span in spans:
         start = span.start
@@ -99,27 +98,27 @@ def without_others(document: Document, spans: tuple[Span, ...], number: str) -> 
             if each.number != number and start <= each.begins < span.end:
                 yield Span(start=start, end=each.begins)
                 end = min(later.begins if later else span.end, span.end)
-                start = max(each.end, _reach(document.text, each, end))
+                start = max(each.end, _end_of_reach(document.text, each, end))
         yield Span(start=start, end=max(start, span.end))
 
 
-def _reach(text: str, each: _Mention, end: int) -> int:
-    """How far what a number leads goes, `end` at most: one paragraph, if its line says a value."""
+def _end_of_reach(text: str, each: _Mention, end: int) -> int:
+    """Return where the text that a number leads ends, `end` at most: with its paragraph if its line has a value."""
     line_end = text.find("\n", each.end, end)
     says = _SAYS_VALUE.search(text, each.end, end if line_end < 0 else line_end)
     return _paragraph_end(text, each.end, end) if says else end
 
 
 def is_of_several(document: Document, path: tuple[str, ...]) -> bool:
-    """Whether a task has no section of its own, so that what is looked through is of several."""
-    return bool(path) and not sections(document, path) and _told(document, path[-1]) is None
+    """Return whether a task has no section of its own, so that its text may be about several tasks."""
+    return bool(path) and not sections(document, path) and _text_led_by(document, path[-1]) is None
 
 
 def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
-    """The lines that have a task's number and are no heading, and those that go on behind them; None without any.
+    """Return the lines with a task's number that are no heading, and those that go on behind them; else None.
 
-    A mention in passing, `see 2-1-1`, counts where there is no other. Without a path: the lines of any task, headings
-    too; those of a name without a number are of tasks whose names begin alike, `llm-*`, or of one of them.
+    A mention in passing, `see 2-1-1`, counts if there is no other. Without a path: the lines of any task, headings too;
+    for a name without a number, those of tasks whose names begin alike, `llm-*`, or of one of them.
     """
     if path and (alike := any_like(path[-1])):
         return _named(document, path[-1]) if _named(document, alike) is not None else None
@@ -144,13 +143,13 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
 
 
 def any_like(name: str) -> str:
-    """What stands for the names of all tasks that begin as one without a number does: `llm-*` of `llm-lora`."""
+    """Return a pattern for all tasks that begin as a name without a number does: `llm-*` for `llm-lora`."""
     first, joint, _ = name.partition("-")
     return f"{first}-*" if joint and first.isalpha() else ""
 
 
 def _named(document: Document, name: str) -> Document | None:
-    """The lines that have a task's name and are no heading; of `llm-*` those that begin so, headings too."""
+    """Return the lines with a task's name that are no heading; for `llm-*`, headings too."""
     text, every = document.text, name.endswith("*")
     begins = rf"^[^\w\n]{{0,12}}(?:\d{{1,2}}[.)]\s)?{re.escape(name[:-1])}[a-z][\w-]*" if every else re.escape(name)
     pattern = re.compile(rf"(?<![\w-]){begins}(?![\w-])", re.IGNORECASE | re.MULTILINE)
@@ -165,7 +164,7 @@ def _named(document: Document, name: str) -> Document | None:
 
 
 def names_tasks(document: Document, path: tuple[str, ...] = ()) -> bool:
-    """Whether a report tells its tasks by their numbers, or by names like a path's: else words may speak of any."""
+    """Return whether a report names its tasks, by numbers or like a path: else words may be about any task."""
     if path and (alike := any_like(path[-1])) and _named(document, alike) is not None:
         return True
     headed = (number for heading in document_headings(document) for number in heading.known_as)
@@ -173,8 +172,8 @@ def names_tasks(document: Document, path: tuple[str, ...] = ()) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _told(document: Document, number: str) -> Document | None:
-    """What is plainly said behind a task's number, or below it in a table."""
+def _text_led_by(document: Document, number: str) -> Document | None:
+    """Return the text plainly behind a task's number, or below it in a table."""
     all_of_them = [each for each in _mentions(document) if each.leads]
     starts = [each.start for each in document_headings(document) if _is_end(each)]
     tables = _columns(document, number)
@@ -193,12 +192,12 @@ def _told(document: Document, number: str) -> Document | None:
 
 
 def _is_end(heading: Heading) -> bool:
-    """Whether a heading ends what is said behind a number: one of words, or of another task."""
+    """Return whether a heading ends the text behind a number: a heading of words, or of another task."""
     return heading.level < BOLD or any(map(_TASK.fullmatch, heading.known_as))
 
 
 def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
-    """The lines of what a number leads: a row with its table's head, a line that says a value, or all up to `end`."""
+    """Yield the lines that a number leads: a row with its table's head, a line with a value, or all up to `end`."""
     line_end = text.find("\n", each.end, end)
     line_end = end if line_end < 0 else line_end
     start = text.rfind("\n", 0, each.start) + 1
@@ -210,12 +209,12 @@ def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
     if _OF_CSV.fullmatch(text, each.end, line_end):
         yield each.line, text[each.end + 1 : line_end].replace(",", ": ", 1).replace(",", " ")
         return
-    said = text[each.end : _reach(text, each, end)]
+    said = text[each.end : _end_of_reach(text, each, end)]
     yield each.line, _QUOTED.sub("", said) if row.lstrip().startswith(">") else said  # a box, not another's words
 
 
 def _head(text: str, start: int, line: int) -> Iterator[tuple[int, str]]:
-    """The first line of the table in which a row begins at `start`, with its number, where that says no value."""
+    """Yield the first line of the table whose row begins at `start`, with its number, if that has no value."""
     first, walked = start, 0
     while first > 0 and walked < _MOST_ROWS:
         above = text.rfind("\n", 0, first - 1) + 1
@@ -239,13 +238,13 @@ def _line(text: str, each: _Mention) -> int:
 
 
 def _not_in_headings(document: Document, known: list[_Mention]) -> list[_Mention]:
-    """Without the numbers that stand in headings, of which the sections are read by themselves."""
+    """Return the mentions without those in headings, whose sections are read by themselves."""
     lines = {document.text.rfind("\n", 0, each.start) + 1: each.known_as for each in document_headings(document)}
     return [each for each in known if each.number not in lines.get(_line(document.text, each), ())]
 
 
 def _only(document: Document, found: list[tuple[int, str]], *, code: bool = False) -> Document:
-    """A document that has these texts, each from its line on, and nothing else; source code only where that is said."""
+    """Return a document with only these texts, each from its line on; source code only if that is asked for."""
     of_lines = () if code else kinds(document.text)
     lines: dict[int, str] = {}
     for first, text in found:
@@ -267,7 +266,7 @@ def _only(document: Document, found: list[tuple[int, str]], *, code: bool = Fals
 
 @lru_cache(maxsize=_REMEMBERED)
 def _mentions(document: Document) -> tuple[_Mention, ...]:
-    """The tasks' numbers of a text, in order; with points in between only at the beginning of a line."""
+    """Return the tasks' numbers of a text, in order; those with points only at the beginning of a line."""
     text = document.text
     found: list[_Mention] = []
     line, position = 1, 0
@@ -302,12 +301,12 @@ def _mention(text: str, match: re.Match[str], line: int) -> _Mention:
 
 
 def _says_nothing(before: str) -> bool:
-    """Whether no word stands before a number: marks, dates, `(f)`, `Task` and its like say nothing."""
+    """Return whether only marks, dates, `(f)`, `Task` and the like are before a number."""
     return all(len(word) == 1 and word.isascii() for word in LETTERS.findall(_DRESS.sub(" ", before)))
 
 
 def _is_one_word(before: str, text: str, end: int) -> bool:
-    """Whether a single word of any language stands before a number by itself, as `Zadanie` does."""
+    """Return whether a single word of any language is before a number by itself, as `Zadanie` is."""
     words = LETTERS.findall(_DRESS.sub(" ", before))
     alone = len(words) == 1 and not any(letter.isdigit() for letter in before)
     return alone and not _PASSING.search(before) and bool(_ALONE.match(text, end))
@@ -317,7 +316,7 @@ def _is_one_word(before: str, text: str, end: int) -> bool:
 
 
 def _columns(document: Document, number: str) -> list[list[tuple[int, str]]]:
-    """The columns of tables whose heads have a task's number, each row with its name and its line's number."""
+    """Return the columns of tables whose heads have a task's number, each row with its name and its line's number."""
     text = document.text
     lines: dict[int, list[_Mention]] = {}
     for each in _mentions(document):
@@ -332,7 +331,7 @@ def _columns(document: Document, number: str) -> list[list[tuple[int, str]]]:
 
 
 def _column(rows: list[str], line: int, number: str) -> Iterator[tuple[int, str]]:
-    """The same of the table whose head is the first of `rows`; nothing where that says fewer than two tasks."""
+    """Yield the columns of the table whose head is the first of `rows`; none if that has fewer than two tasks."""
     head = _cells(rows[0])
     of_cells = [[canonical(match[0]) for match in _NUMBER.finditer(cell)] for cell in head]
     named = {numbers[0] for numbers in of_cells if numbers}

@@ -44,11 +44,11 @@ class Span:
 
 @lru_cache(maxsize=_REMEMBERED)
 def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
-    """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
+    """Return the parts of the document under a path of headings, matched by whole tokens: `2-1` is not `2-1-4`.
 
-    An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
-    under the same label): every part counts, and parts that touch are one. Where no headings lie within one another so,
-    one that says both does: `## Lab 2-3-3: Linear` for `[Lab 2-3-3, Linear]`.
+    An empty path is the whole document. A heading may occur more than once (the task, and a script's output under the
+    same label): every part counts, and parts that touch are one. If no headings lie within one another so, a heading
+    with both counts: `## Lab 2-3-3: Linear` for `[Lab 2-3-3, Linear]`.
     """
     found = _nested_below(document, path)
     joined = (*path[:-2], " ".join(path[-2:])) if path[1:] and not found else ()
@@ -66,13 +66,13 @@ def _nested_below(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]
 
 
 def from_heading(text: str, start: int) -> int:
-    """Where a section begins for a person: with its heading, where that holds a value (`2-4-3: 714M`); else `start`."""
+    """Return where a section begins for people: at its heading if that has a value (`2-4-3: 714M`); else `start`."""
     heading = text.rfind("\n", 0, start) + 1
     return heading if _VALUE.search(text, heading, start) else start
 
 
 def closing(document: Document) -> tuple[Span, ...]:
-    """The parts under headings without a number that sum up what was found: `## Summary`."""
+    """Return the parts under headings without a number that sum up: `## Summary`."""
     headings, end = document_headings(document), len(document.text)
     return tuple(
         Span(start=each.end, end=next((one.start for one in headings[place:] if one.level <= each.level), end))
@@ -82,12 +82,12 @@ def closing(document: Document) -> tuple[Span, ...]:
 
 
 def _inside(span: Span, headings: list[Heading], starts: list[int]) -> list[Heading]:
-    """The headings that begin in a span; `starts` are theirs, in order."""
+    """Return the headings that begin in a span; `starts` are their positions, in order."""
     return headings[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
 
 
 def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:
-    """The headings, and the lines that are nothing but the words of `token`, as on a rendered page."""
+    """Return the headings, and lines that consist of the words of `token`, as on a rendered page."""
     alone = re.compile(rf"^[ \t>]{{0,12}}+{re.escape(token)}[ \t]*[:\uff1a.]?[ \t]*$", re.IGNORECASE | re.MULTILINE)
     lines = [
         Heading(start=match.start(), end=match.end(), level=UNMARKED, title=match[0].strip())
@@ -124,9 +124,10 @@ def _begins_with(heading: Heading, token: str) -> bool:
 
 
 def _ends(own: Heading, later: Heading, token: str) -> bool:
-    """Whether `later` ends the section of `own`: a level as high, or a sibling's number (2-1-5 after 2-1-4).
+    """Return whether `later` ends the section of `own`.
 
-    A deeper heading with a number of its own kind does not: `2.1 Method` below `### 2-1-4`.
+    Its level is as high, or its number is a sibling's (2-1-5 after 2-1-4). A deeper heading with a number of another
+    kind does not end it: `2.1 Method` below `### 2-1-4`.
     """
     if _begins_with(later, token):
         return False

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def of_model(document: Document, about: str, tasks: tuple[str, ...] = ()) -> tuple[Span, ...]:
-    """The parts that are not under a heading of another model than `about`; none where a report has tasks' numbers.
+    """Return the parts that are not under a heading of another model; none if a report has tasks' numbers.
 
-    `tasks`: the name of the task in question, and those of others, under whose headings nothing is of it.
+    `tasks`: the name of the task in question, and those of others, whose headings' parts are left out, too.
     """
     if names_tasks(document):
         return ()
@@ -35,7 +35,7 @@ def of_model(document: Document, about: str, tasks: tuple[str, ...] = ()) -> tup
 
 
 def _part(start: int, end: int, around: list[Heading], about: str, tasks: tuple[str, ...]) -> list[Span]:
-    """What stands below headings, if the innermost of them that names a model or a task names the one in question."""
+    """Return a part, if the innermost heading above it that names a model or a task names the one in question."""
     named = next((heading.title for heading in reversed(around) if names_model(heading.title)), "")
     told = next((told for heading in reversed(around) if (told := _tasks_in(heading.title, tasks))), tasks)
     own = not tasks or tasks[0] in told
@@ -43,6 +43,6 @@ def _part(start: int, end: int, around: list[Heading], about: str, tasks: tuple[
 
 
 def _tasks_in(title: str, tasks: tuple[str, ...]) -> list[str]:
-    """The tasks all words of whose names, but for the first, which they share, are in a heading."""
+    """Return the tasks whose names are in a heading with all words but the first, which all tasks share."""
     there = {word.rstrip("s") for word in SIGNS.split(title.lower())}
     return [each for each in tasks if {word.rstrip("s") for word in each.split("-")[1:]} <= there]

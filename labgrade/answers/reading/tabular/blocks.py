@@ -39,7 +39,7 @@ _LEAST = 2  # rows of a table
 
 
 def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """The tables of several number columns, each with the number of its first line; a row needs all of its columns."""
+    """Yield the tables with a block of lines for each row, and their first lines; a row needs all columns."""
     if len(kind.columns) < _LEAST or not set(kind.columns.values()) <= set(NUMBER_KINDS):
         return
     rows: list[Row] = []
@@ -66,7 +66,7 @@ def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, 
 
 
 def _whole_rows(line: str, kind: TableType) -> Iterator[Row]:
-    """The rows that a line says, each with its name and a value of every column."""
+    """Yield the rows of a line, each with its name and a value for every column."""
     plain = as_ascii(line)
     if len(line) >= _LONGEST_LINE or is_code(line) or line.lstrip().startswith("|"):
         return
@@ -83,7 +83,7 @@ def _whole_rows(line: str, kind: TableType) -> Iterator[Row]:
 
 
 def _said(line: str, kind: TableType) -> tuple[str, Scalar | None] | None:
-    """The column that a line is about, and its value: what stands behind the last `=`."""
+    """Return the column that a line is about, and its value, which is behind the last `=`."""
     pair = _PAIR.match(line) if len(line) < _LONGEST_LINE and not is_code(line) else None
     column = column_meant(pair[1], kind.columns) if pair is not None and not TOTAL.match(pair[1]) else None
     if pair is None or column is None:
@@ -95,6 +95,6 @@ def _said(line: str, kind: TableType) -> tuple[str, Scalar | None] | None:
 
 
 def _heads(line: str) -> str:
-    """The name of the row that a line begins; "" where it begins none."""
+    """Return the name of the row that a line begins; an empty text if it begins none."""
     named = _NAMED.match(line) if len(line) < _LONGEST_LINE else None
     return row_name(named[1]) if named is not None and not TOTAL.match(named[1]) else ""

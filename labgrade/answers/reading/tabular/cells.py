@@ -26,9 +26,9 @@ _MARKUP = "*_` \t\n\u00a0\u3000"
 def row_of(
     name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[str, str], *, as_text: bool = False
 ) -> Row:
-    """A row from its cells as they were printed. `units`: what the header says of a column (`M`, `MB`).
+    """Return a row from its cells as they were printed. `units`: the header's unit of a column (`M`, `MB`).
 
-    `as_text`: a cell that is no value of its column stays there as text, and is wrong by itself alone.
+    `as_text`: a cell that is no value of its column stays there as text, and only it is wrong.
 
     Raises:
         WrongTypeError: a cell is no value of its column; names row and column.
@@ -47,7 +47,7 @@ def row_of(
 
 
 def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
-    """The value of a cell; None where it was left open (`--`, `(recursive)`). A number that is not finite stays text.
+    """Return the value of a cell; None if it was left open (`--`, `(recursive)`); text if it is not finite.
 
     Raises:
         WrongTypeError: it is no value of that kind.
@@ -76,7 +76,7 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
 
 
 def row_name(written: str) -> str:
-    """A row's name without the tree, the list marks or the quotes that a printer drew around it: `nn.Conv2d`."""
+    """Return a row's name without a printer's tree, list marks or quotes: `nn.Conv2d`."""
     plain = without_tree(written).strip(_MARKUP.replace("_", ""))
     own = "_" if plain.endswith("_") and not plain.startswith("_") else ""  # of `relu_`, which works in place
     name = (plain.strip(_MARKUP) + own).rstrip(":|").strip()
@@ -85,7 +85,7 @@ def row_name(written: str) -> str:
 
 
 def without_package(name: str) -> str:
-    """A class by its own name: `Conv2d` of `nn.Conv2d` and of `<class 'torch.nn.modules.conv.Conv2d'>`."""
+    """Return a class without its package: `Conv2d` of `nn.Conv2d` and of `<class 'torch.nn.modules.conv.Conv2d'>`."""
     return _CLASS.sub(lambda match: match[1] or "", name)
 
 
@@ -95,7 +95,7 @@ def _begun(mark: re.Pattern[str], name: str) -> str:
 
 
 def without_tree(line: str) -> str:
-    """A line without the tree or the list marks that a printer drew before it."""
+    """Return a line without the tree or the list marks that a printer put before it."""
     return _TREE.sub("", line)
 
 
@@ -111,7 +111,7 @@ def as_meant(
     *,
     listed: bool = False,
 ) -> list[Row]:
-    """The rows that were read of the `written` cells, with the points and commas of their numbers as they are meant.
+    """Return the rows read of the `written` cells, with the points and commas of numbers as they are meant.
 
     `listed`: each cell has a unit of its own, or none.
     """
@@ -124,7 +124,7 @@ def as_meant(
 
 
 def _without_groups(written: list[dict[str, str]], whole: set[str]) -> list[dict[str, str]]:
-    """Whole numbers as `9.408` without their points, where all have such groups and one has two (`1.025.000`)."""
+    """Return whole numbers as `9.408` without points, if all have such groups and one has two (`1.025.000`)."""
     dotted = [cell for cells in written for column, cell in cells.items() if column in whole and "." in cell]
     if not (all(map(_DOTTED.fullmatch, dotted)) and any(cell.count(".") > 1 for cell in dotted)):
         return written
@@ -134,7 +134,7 @@ def _without_groups(written: list[dict[str, str]], whole: set[str]) -> list[dict
 
 
 def _with_points(written: list[dict[str, str]], measured: set[str]) -> list[dict[str, str]]:
-    """Cells with `1,234` as 1.234 where another has a decimal comma, and none has commas of groups."""
+    """Return cells with `1,234` as 1.234, if another one has a decimal comma, and none has commas of groups."""
     printed = [cell for cells in written for column, cell in cells.items() if column in measured]
     if not any(with_point(cell) != cell for cell in printed) or any(map(_GROUPS.match, printed)):
         return written
@@ -149,9 +149,9 @@ _ONE_NAME = re.compile(r"[A-Za-z]\w*")
 
 
 def each_apart(table: Table) -> Table:
-    """The table, with a row for each of several names that have one count: `Shape, Gather, Concat | 1 each`.
+    """Return the table with a row for each of several names with one count: `Shape, Gather, Concat | 1 each`.
 
-    Only where the count is smaller than their number, and so can't be that of all of them together.
+    Only if the count is smaller than their number, and so can't be that of all together.
     """
     rows: list[Row] = []
     for row in table.rows:
@@ -166,7 +166,7 @@ def each_apart(table: Table) -> Table:
 
 
 def is_part(part: Table, whole: Table) -> bool:
-    """Whether every row of a table stands in the other one, too, or in a coarser print."""
+    """Return whether another table has every row of this one, with values that agree to their printed precision."""
     rows = {row.name: row for row in whole.rows}
     return all(
         row.name in rows and all(_same(cell, rows[row.name].cells[column]) for column, cell in row.cells.items())

@@ -51,7 +51,7 @@ _WITH_INDEX = re.compile(r"\d+ \S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFound:
-    """A table, and where its header (or its first row) stands. `about`: its header names the rows as the spec does."""
+    """A table, and where its header (or first row) is. `about`: its header names the rows as the spec does."""
 
     table: Table
     position: int
@@ -60,7 +60,7 @@ class TableFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProblem:
-    """What looks like the table but can't be read, where, and why."""
+    """A passage that looks like the table but can't be read: where, and why."""
 
     position: int
     reason: str
@@ -70,8 +70,8 @@ class TableProblem:
 class _Header:
     """How a table's lines are split, and which piece is the name and which is each column (or the axes of one).
 
-    `indexed`: its rows may begin with numbers of their own, over which nothing stands, as pandas prints them. `places`:
-    where each of its words stands, if blanks alone part them.
+    `indexed`: its rows may begin with numbers that have no header, as pandas prints them. `places`: the position of
+    each of its words, if only blanks part them.
     """
 
     split: Splitter
@@ -91,7 +91,7 @@ class _Header:
 def below_headers(
     lines: list[str], kind: TableType, starts: list[int]
 ) -> tuple[list[TableFound | TableProblem], list[TableFound | TableProblem]]:
-    """The tables below lines that head them, and what those lack that head another table."""
+    """Return the tables below header lines, and what lacks in headers of other tables."""
     found: list[TableFound | TableProblem] = []
     lacking: list[TableFound | TableProblem] = []
     number = 0
@@ -107,7 +107,7 @@ def below_headers(
 
 
 def headless(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
-    """A table of commas without a header whose columns can't be taken for one another: a name, a count, a shape."""
+    """Return a table of commas without a header whose columns can't be confused: a name, a count, a shape."""
     if len(kind.columns) < 2 or len(set(kind.columns.values())) < len(kind.columns):  # noqa: PLR2004 - two columns
         return []
     columns = {column: (place,) for place, column in enumerate(kind.columns, 1)}
@@ -129,7 +129,7 @@ def headless(lines: list[str], kind: TableType, starts: list[int]) -> list[Table
 
 
 def _header(line: str, kind: TableType) -> _Header | str:
-    """How the table below a line is to be read; "" where the line heads none, else what it lacks."""
+    """Return how the table below a line is read; else what the header lacks, or "" if the line is none."""
     if not could_head(line, kind.columns) or is_code(line):
         return ""
     lacking = ""
@@ -172,17 +172,17 @@ def _header_pieces(line: str, split: Splitter, kind: TableType) -> list[str]:
 
 
 def _known(pieces: list[str], kind: TableType) -> int:
-    """How many of a header's pieces are columns of the table."""
+    """Return how many pieces of a header are columns of the table."""
     return len({meant for piece in pieces if (meant := column_meant(piece, kind.columns)) is not None})
 
 
 def _measures(columns: Mapping[str, tuple[int, ...]], kind: TableType) -> bool:
-    """Whether a sparse table has what a study measures, its last column: a table of settings alone is another one."""
+    """Return whether a sparse table has its last column, which a study measures: a table of settings has not."""
     return kind.row not in kind.columns or list(kind.columns)[-1] in columns
 
 
 def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | None:
-    """Which piece of a header stands over the names: the spec's word for a row, a synonym, or (`empty`) no word."""
+    """Return the piece of a header over the names: the spec's word for a row, a synonym, or (`empty`) no word."""
     words = [plain_word(piece) for piece in pieces]
     if plain_word(kind.row) in words:
         return words.index(plain_word(kind.row))
@@ -193,7 +193,7 @@ def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | Non
 def _read(
     lines: list[str], number: int, header: _Header, kind: TableType, starts: list[int]
 ) -> tuple[TableFound | TableProblem | None, int]:
-    """The rows below a header, and the number of the line behind them."""
+    """Return the rows below a header, and the number of the line behind them."""
     rows: list[Row] = []
     written: list[dict[str, str]] = []
     abridged, first = False, number - 1
@@ -229,7 +229,7 @@ def _read(
 
 
 def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, begun: bool) -> Row | None:
-    """A row; None where the table has ended. A cell that can't be read is text in a table that signs delimit.
+    """Return a row; None at the table's end. A cell that can't be read is text if signs delimit the cells.
 
     Raises:
         WrongTypeError: a cell of the first row can't be read.
@@ -243,14 +243,14 @@ def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, 
 
 
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:
-    """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
+    """Return whether a line is behind the last row: a blank line, or a rule below columns of blanks."""
     if not line.strip():
         return begun or header.split is by_pipes
     return begun and not header.delimited and bool(RULE.match(line))
 
 
 def _name_alone(lines: list[str], number: int, header: _Header, kind: TableType) -> list[str] | None:
-    """The pieces of a row that is a name without values, before another row: an operator without attributes."""
+    """Return the pieces of a row with only a name, before another row: an operator without attributes."""
     name = lines[number].strip()
     if header.name_at != 0 or not _NAME.fullmatch(name):
         return None
@@ -261,7 +261,7 @@ def _name_alone(lines: list[str], number: int, header: _Header, kind: TableType)
 
 
 def _goes_on(lines: list[str], number: int, header: _Header, kind: TableType, *, short: bool = False) -> bool:
-    """Whether a few blank lines part rows whose cells stand between commas or their like; some may be `short`."""
+    """Return whether a few blank lines separate rows that are delimited by commas or the like; some may be `short`."""
     line = next((line for line in lines[number : number + _MOST_BLANK] if line.strip()), "")[:_LONGEST_LINE]
     pieces = header.split(line) if header.split in (by_commas, by_semicolons, by_tabs) else []
     pieces += [""] * (header.pieces - len(pieces) if short and len(pieces) > 1 else 0)
@@ -277,7 +277,7 @@ def _goes_on(lines: list[str], number: int, header: _Header, kind: TableType, *,
 def _cells_of(
     pieces: list[str], header: _Header, kind: TableType, written: list[dict[str, str]]
 ) -> dict[str, str] | None:
-    """The cells of a row below those that are `written`; None where it is empty, or no run of a study."""
+    """Return the cells of a row below those that are `written`; None if it is empty, or no run of a study."""
     if header.delimited and not any(pieces):
         return None
     cells = _cells(pieces, header)
@@ -292,7 +292,7 @@ def _cells(pieces: list[str], header: _Header) -> dict[str, str]:
 
 
 def _pieces(line: str, header: _Header) -> list[str] | None:
-    """A row's pieces in the order of the header; None where the line is no row of this table."""
+    """Return a row's pieces in the order of the header; None if the line is no row of this table."""
     if header.delimited:
         pieces = header.split(line)
         if len(pieces) < 2 or (header.split is by_pipes and "|" not in line):  # noqa: PLR2004 - a name and a value

@@ -32,27 +32,27 @@ _AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
 
 
 def plain_word(header: str) -> str:
-    """A header without case, spaces, markup and signs: `Param #` is `param`."""
+    """Return a header without case, spaces, markup and signs: `Param #` is `param`."""
     return SIGNS.sub("", header.lower())
 
 
 def unit_of_header(header: str) -> str:
-    """What a header says in brackets at its end, the `M` of `MACs (M)`, or by a prefix of its noun: `GMACs`."""
+    """Return the unit of a header, in brackets at its end, `MACs (M)`, or as a prefix of its noun: `GMACs`."""
     match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", as_ascii(header)) or _PREFIXED.search(header)
     return match[1] if match else ""
 
 
 def answer_column(header: Sequence[str]) -> int | None:
-    """The place of the one head that says that its column is the answer; None where none does, or several.
+    """Return the place of the only head that calls its column the answer; None if there is none, or several.
 
-    Beside `toy`, `mine` is another network: which of the two a task is about is not said.
+    Beside `toy`, `mine` is another network: the head does not say which of them the task is about.
     """
     meant = [place for place, each in enumerate(header) if OUR_ANSWER.search(each)]
     return meant[0] if len(meant) == 1 and not any(map(_OTHER_NETWORK.search, header)) else None
 
 
 def column_meant(header: str, columns: Iterable[str]) -> str | None:
-    """The one of `columns` that the header names: literally, then by synonym; None where it is something else."""
+    """Return the one of `columns` that the header names, literally or by synonym; None if there is none."""
     return _meant(header, tuple(columns))
 
 
@@ -71,9 +71,9 @@ def _meant(header: str, columns: tuple[str, ...]) -> str | None:
 
 
 def names_rows(header: str, row: str) -> bool:
-    """Whether a header is the one over the rows' names: the spec's word for a row, `Layer (type:depth-idx)`, `name`.
+    """Return whether a header is over the rows' names: the spec's word for a row, `Layer (type:depth-idx)`, `name`.
 
-    A word for types heads no rows of layers.
+    A word for types is no header of layers' names.
     """
     own = plain_word(row)
     words = _ROW_WORDS if own in _TYPE_WORDS else _ROW_WORDS - _TYPE_WORDS
@@ -87,14 +87,14 @@ def names_rows(header: str, row: str) -> bool:
 
 
 def is_about(header: str, row: str) -> bool:
-    """Whether a header names the rows by the spec's own word: `Layer type` does for `type`, `Layer` does not."""
+    """Return whether a header names the rows by the spec's own word: `Layer type` does for `type`, `Layer` does not."""
     own = plain_word(row)
     words = {plain_word(header), plain_word(header.partition("(")[0])}
     return bool(words & (_TYPE_WORDS if own in _TYPE_WORDS else {own, f"{own}s", f"{own}name"}))
 
 
 def with_index_named(lines: list[str], row: str) -> list[str]:
-    """The lines, with headers where pandas says their words elsewhere: the rows' below them, a series' at its end."""
+    """Return the lines with headers that pandas prints elsewhere: the index's name, the name of a series."""
     found = list(lines)
     above = -1  # the last line that is a word for the rows alone
     for place, line in enumerate(lines):
@@ -113,7 +113,7 @@ def with_index_named(lines: list[str], row: str) -> list[str]:
 
 
 def could_head(line: str, columns: Mapping[str, str]) -> bool:
-    """A quick look whether a line may name one of the columns, or the axes of a shape."""
+    """Return, after a quick look, whether a line may name a column, or the axes of a shape."""
     squeezed = plain_word(line)
     if any(word in squeezed for column in columns for word in _words_for(column)):
         return True
@@ -121,7 +121,7 @@ def could_head(line: str, columns: Mapping[str, str]) -> bool:
 
 
 def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
-    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`; without N, no shape."""
+    """Return the places of a header that are the axes of one shape: `N`, `C`, `H`, `W`; N has to be there."""
     axes = [_axis(piece) for piece in pieces]
     starts = (at for at in range(len(axes) - 3) if axes[at : at + 4] == [0, 1, 2, 3])
     return next((tuple(range(at, at + 4)) for at in starts), ())
@@ -140,7 +140,7 @@ def _words_for(column: str) -> tuple[str, ...]:
 def told_apart(
     values: Sequence[object], kinds: Mapping[str, str], fits: Callable[[object, str], bool]
 ) -> dict[str, object] | None:
-    """The value of each column; values of no column (a layer's type) are left out. None where types do not tell.
+    """Return the value of each column, without values of no column (a layer's type); None if types do not decide.
 
     Values in the order of the columns are taken as they are; a value of None fits any column there. In another order,
     or with more of them, each column must have exactly one value that fits it; two numbers more may be a part of it.

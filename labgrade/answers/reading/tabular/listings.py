@@ -40,7 +40,7 @@ _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
 
 def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[tuple[Table, int]]:
-    """Runs of at least `least` lines that say a name and its value, with the number of their first line (from 0).
+    """Yield runs of at least `least` lines with a name and its value, with the number of their first line (from 0).
 
     A blank line, a rule or a line of totals does not end a run; any other line does.
     """
@@ -63,7 +63,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
 
 
 def _alike(rows: list[Row], kind: TableType) -> list[Row]:
-    """The rows, each number read as its neighbours say."""
+    """Return the rows, with each number read as its neighbours are."""
     ((column, of),) = kind.columns.items()
     if of not in NUMBER_KINDS:
         return rows
@@ -72,9 +72,9 @@ def _alike(rows: list[Row], kind: TableType) -> list[Row]:
 
 
 def _of_answer(line: str, header: list[str]) -> str:
-    """A row of several numbers as its name and that of the column which is the answer: `now`, `final`.
+    """Return a row of several numbers as its name and the number of the answer's column: `now`, `final`.
 
-    Without a number where none of the columns says so, or several do.
+    Without a number if no column is called so, or several are.
     """
     cells = line.split("|")
     numbers = [place for place, cell in enumerate(cells) if _ALONE.fullmatch(cell)]
@@ -112,7 +112,7 @@ def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
 
 
 def _shape(line: str) -> tuple[str, Scalar] | None:
-    """The first shape of a line, or the shape that is said to be the output: `conv1: in [1, 3] out [1, 64]`."""
+    """Return the first shape of a line, or the shape that is called the output: `conv1: in [1, 3] out [1, 64]`."""
     found = first = find_shape(line)
     if found is None or first is None:
         return None
@@ -128,7 +128,7 @@ def _text(line: str) -> tuple[str, Scalar] | None:
 
 
 def _name(before: str, column: str, row: str) -> str:
-    """The row's name in what stands before its value, or "" where that is prose, a total or only the column's word."""
+    """Return the row's name before its value; an empty text if that is prose, a total or only the column's word."""
     before = without_package(before)
     if TOTAL.match(row_name(before)):
         return ""
@@ -144,7 +144,7 @@ def _name(before: str, column: str, row: str) -> str:
 
 
 def _named(words: list[str], row: str) -> list[str]:
-    """Of a name that comes with its type or with a description, the part that names the row: `conv1 (Conv2d)`."""
+    """Return the part of a text that names the row, without a type or a description: `conv1 (Conv2d)`."""
     types = [word for word in words if _TYPE.fullmatch(word)]
     if row in ("type", "operator"):
         return [word.strip("()[]") for word in types] if len(types) == 1 else words

@@ -28,22 +28,22 @@ _INDEX = re.compile(r"^\d+(?=\s)")
 
 
 def by_pipes(line: str) -> list[str]:
-    """The cells between the pipes of a line."""
+    """Return the cells between the pipes of a line."""
     return [cell.strip().strip("*`").strip() for cell in line.strip().strip("|").split("|")] if "|" in line else []
 
 
 def by_tabs(line: str) -> list[str]:
-    """The cells between tabs, of which the last ones may be empty."""
+    """Return the cells between tabs; the last ones may be empty."""
     return _by(line.lstrip().rstrip(" \r\n"), "\t")
 
 
 def by_commas(line: str) -> list[str]:
-    """The cells between commas, of which a quoted one may hold some."""
+    """Return the cells between commas; quoted cells may hold some."""
     return _by(line.strip(), ",")
 
 
 def by_semicolons(line: str) -> list[str]:
-    """The cells between semicolons."""
+    """Return the cells between semicolons."""
     return _by(line.strip(), ";")
 
 
@@ -52,23 +52,23 @@ def _by(line: str, mark: str) -> list[str]:
 
 
 def by_blanks(line: str) -> list[str]:
-    """What two blanks or more part."""
+    """Return the pieces that are separated by two blanks or more."""
     return re.split(r"\s{2,}", line.strip())
 
 
 def by_words(line: str) -> list[str]:
-    """The words of a header, of which those that go together are one."""
+    """Return the words of a header; words that belong together are one piece."""
     return [match[0] for match in _PRINTED.finditer(line)]
 
 
 def by_frame(header: str) -> list[str]:
-    """The words of a header that begins with blanks, as pandas prints it: one blank may part two columns of texts."""
+    """Return the words of a header that begins with blanks, as pandas prints it: one blank may part two columns."""
     words = header.split() if header[:1] == " " and _GAP.search(header) else []
     return words if all(word[0].isalpha() or word[0] == "_" for word in words) else []
 
 
 def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:
-    """Where each piece of a header begins and ends."""
+    """Return the start and end of each piece of a header."""
     found: list[tuple[int, int]] = []
     plain = header.expandtabs()
     for piece in pieces:
@@ -80,9 +80,9 @@ def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:
 
 
 def by_place(line: str, header: tuple[tuple[int, int], ...], *, right: bool) -> list[str] | None:
-    """The cells that begin below a header's words, or end there (`right`); some may be empty. None where one does not.
+    """Return the cells that begin below a header's words, or end there (`right`); None if one does not.
 
-    Of what pandas prints the number that a row begins with is left out.
+    Some cells may be empty. A number with which pandas begins a row is left out.
     """
     cells = [""] * len(header)
     end = 0
@@ -105,7 +105,7 @@ def _blanks(match: re.Match[str]) -> str:
 
 
 def unwrapped(lines: list[str]) -> list[str]:
-    """The lines, with a wide table in one piece that pandas broke into several, as a stroke behind a header says."""
+    """Return the lines with a table joined again that pandas broke into several, as a stroke behind a header shows."""
     found = list(lines)
     number = 0
     while number < len(found):
@@ -137,7 +137,7 @@ _MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
 
 
 def grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
-    """Blocks of lines with cells between marks or blanks, in cells, without their rules; and where each begins."""
+    """Yield blocks of lines as cells, without rules, and where each begins; marks or blanks part the cells."""
     grid: list[list[str]] = []
     first, mark = 0, ""
     for number, whole in enumerate([*lines, ""]):
@@ -154,7 +154,7 @@ def grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
 
 
 def turned(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The grids with a column for each row, as lines with pipes; and where each begins."""
+    """Yield the grids with rows and columns exchanged, as lines with pipes; and where each begins."""
     for first, grid in grids(lines):
         width = len(grid[0])
         if len(grid) > 1 and width > 1 and all(len(row) == width for row in grid):

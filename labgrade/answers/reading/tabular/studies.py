@@ -37,7 +37,7 @@ _LAST_WORDS, _MOST_DIGITS = 3, 6
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """The tables of runs, each with the number of its first line; only of a kind whose rows begin with a setting."""
+    """Yield the tables of runs, each with the number of its first line, if the kind's rows begin with a setting."""
     if kind.row not in kind.columns or len(kind.columns) < 2:  # noqa: PLR2004 - a setting, and what came of it
         return
     for first, grid in grids(lines):
@@ -50,7 +50,7 @@ def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
 
 
 def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator[tuple[Table, int]]:
-    """The table of these runs, if there are two and the first can be read."""
+    """Yield the table of these runs, if there are two and the first can be read."""
     kinds = dict(kind.columns)
     told: list[dict[str, str]] = []
     for run in runs[:_MOST_RUNS]:
@@ -65,7 +65,7 @@ def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator
 
 
 def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
-    """The runs of a table with a column for each value of one of its settings: `batch size | seed 0 | seed 1`."""
+    """Return the runs of a table with a column for each value of a setting: `batch size | seed 0 | seed 1`."""
     header, *rows = grid
     settings = {place: found for place, cell in enumerate(header) if (found := _setting(cell, kind))}
     spread = {column for column, _ in settings.values()}
@@ -86,7 +86,7 @@ def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 
 
 def _with_seeds(grid: list[list[str]], kind: TableType) -> list[list[str]]:
-    """The table with its header's `seed 0 | seed 1` in full, where numbers that follow on each other head all runs."""
+    """Return the table with its header's `seed 0 | seed 1` in full, if successive numbers head all runs."""
     header, *rows = grid
     numbers = [int(cell) for cell in header if _is_bare(cell)]
     others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _is_bare(cell)]
@@ -101,7 +101,7 @@ def _is_bare(cell: str) -> bool:
 
 
 def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
-    """The runs of a table that lies on its side: `batch size | 16 | 64`, and a row for the accuracy or each seed."""
+    """Return the runs of a transposed table: `batch size | 16 | 64`, and a row for the accuracy or each seed."""
     header, *rows = grid
     along = column_meant(header[0], kind.columns)
     if along != kind.row or len(header) < 3 or not all(map(_is_number, header[1:])):  # noqa: PLR2004 - two settings
@@ -118,7 +118,7 @@ def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 
 
 def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
-    """The runs of a table that numbers those of each setting, `epochs | run | accuracy`; a number of all is no seed."""
+    """Return the runs of a table that numbers each setting's (not all) runs, `epochs | run | accuracy`."""
     header, *rows = grid
     named = {column: place for place, cell in enumerate(header) if (column := column_meant(cell, kind.columns))}
     numbers = [place for place, cell in enumerate(header) if cell.lower().rstrip("s #.") in SEEDS]
@@ -131,19 +131,19 @@ def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
 
 
 def _value(kind: TableType, settings: set[str]) -> str:
-    """The column of what a study measures: the last that is no setting."""
+    """Return the column of what a study measures: the last column that is no setting."""
     return [column for column in kind.columns if column not in settings][-1]
 
 
 def _setting(cell: str, kind: TableType) -> tuple[str, str] | None:
-    """The column and the value that a cell says together: `Seed 0`, `lr=0.1`, `accuracy (seed 1)`, `run #2`."""
+    """Return the column and the value in a cell with both: `Seed 0`, `lr=0.1`, `accuracy (seed 1)`, `run #2`."""
     match = _SETTING.fullmatch(_UNIT.sub("", as_ascii(cell)))
     column = _column_of(match[1], kind.columns) if match else None
     return (column, match[2]) if match and column else None
 
 
 def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
-    """The column that the last words of a text name."""
+    """Return the column that the last words of a text name."""
     said = re.findall(r"[^\W\d_]+", words)
     for count in range(_LAST_WORDS, 0, -1):
         if found := column_meant(" ".join(said[-count:]), columns):
@@ -153,7 +153,7 @@ def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
 
 
 def _said(line: str, kind: TableType) -> dict[str, str]:
-    """What a line says of one run: a value of the setting and of another column, each behind its name."""
+    """Return a line's cells of one run: a value of the setting and of another column, each behind its name."""
     found: dict[str, str] = {}
     for match in _SAID.finditer(line) if any(sign in line for sign in (":", "=", "->")) else ():
         column = _column_of(match[1], kind.columns)
@@ -182,14 +182,14 @@ _SHARE = re.compile(r"(\d{1,9}) ?/ ?(\d{1,9})")
 
 
 def is_study(kind: TableType) -> bool:
-    """Whether rows are runs: each has a setting, by which it is named, and what came of it in the last column."""
+    """Return whether rows are runs: each is named by a setting, and its last column has the outcome."""
     return kind.sparse and kind.row in kind.columns and len(kind.columns) > 1
 
 
 def as_run(cells: dict[str, str], above: Mapping[str, str] | None, kind: TableType) -> dict[str, str] | None:
-    """The cells of a run; None for a row that is empty or sums up others: `16,mean,0.95`.
+    """Return the cells of a run; None for a row that is empty or sums up others: `16,mean,0.95`.
 
-    A setting that stands in the first row of its group alone is that of the row `above`.
+    A setting that is only in the first row of its group is taken from the row `above`.
     """
     *settings, value = kind.columns
     if not any(cells.values()) or any(sums_up(cells.get(column, "")) for column in settings):
@@ -205,12 +205,12 @@ def as_run(cells: dict[str, str], above: Mapping[str, str] | None, kind: TableTy
 
 
 def sums_up(cell: str) -> bool:
-    """Whether a cell says that its row or column sums up others: `mean of 3 seeds`."""
+    """Return whether a cell marks its row or column as a summary: `mean of 3 seeds`."""
     return bool(_SUMS_UP.fullmatch(letters_of(cell[:_LONGEST])))
 
 
 def _of_setting(cell: str, column: str, kind: TableType) -> str:
-    """The number of a cell such as `seed 0`, `bs16`, `2^4`; any other cell as it is."""
+    """Return the number of a cell such as `seed 0`, `bs16`, `2^4`; any other cell as it is."""
     plain = as_ascii(_RAISED.sub(lambda match: f"^{match[0].translate(_SUPERSCRIPTS)}", cell)).strip(" \t*`$")
     named = _NAMED.fullmatch(plain)
     if named is not None and _is_name(named[1].lower(), column):
@@ -225,7 +225,7 @@ def _of_setting(cell: str, column: str, kind: TableType) -> str:
 
 
 def _is_name(word: str, column: str) -> bool:
-    """Whether a word before a number names the column: in full, by a synonym, by how it begins, by its initials."""
+    """Return whether a word before a number names the column: in full, by synonym, by its beginning or initials."""
     initials = "".join(each[:1] for each in re.split(r"[\W_]+", column.lower()))
     return (
         column_meant(word, [column]) == column

@@ -45,9 +45,9 @@ _LONGEST_LINE = 2_000
 def find_tables(
     text: str, start: int, end: int, kind: TableType, *, words: str | None = None
 ) -> list[TableFound | TableProblem]:
-    """The tables of that kind in a part of a text; behind `words`, only the first one behind each place of them.
+    """Return the tables of that kind in a part of a text; with `words`, only the first one behind each place of them.
 
-    Reads at most 4,000,000 characters and 100,000 lines of each part.
+    At most 4,000,000 characters and 100,000 lines of each part are read.
     """
     if words is None:
         return _tables(text, start, end, kind)
@@ -70,7 +70,7 @@ def find_tables(
 
 
 def find_every(text: str, start: int, end: int, kind: TableType) -> list[TableFound]:
-    """All that may be a table of that kind, in whatever form; one thing may be found twice."""
+    """Return all that may be a table of that kind, in any form; a table may be found twice."""
     lines, starts, region = _split(text, start, end, kind)
     rows, _ = below_headers(lines, kind, starts)
     more = [*_runs(lines, kind, starts), *_of_lines(lines, kind, starts), *_without_header(region, start, kind, 2)]
@@ -81,7 +81,7 @@ def find_every(text: str, start: int, end: int, kind: TableType) -> list[TableFo
 
 
 def _split(text: str, start: int, end: int, kind: TableType) -> tuple[list[str], list[int], str]:
-    """The lines of a part of a text, the place of each, and the whole."""
+    """Return the lines of a part of a text, their places, and the whole."""
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
     lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
@@ -92,7 +92,7 @@ def _split(text: str, start: int, end: int, kind: TableType) -> tuple[list[str],
 
 
 def _between_pages(lines: list[str]) -> Iterator[int]:
-    """The lines between two pages of a tree: fences, and words such as `Page 2 of 3`."""
+    """Yield the lines between two pages of a tree: fences, and words such as `Page 2 of 3`."""
     for at in (at for at, line in enumerate(lines) if at and _FENCE.match(line) and _TREE.match(lines[at - 1])):
         behind = next((to for to in range(at, min(at + _MOST_BETWEEN, len(lines))) if _TREE.match(lines[to])), at)
         if not any(line.lstrip().startswith(("#", "|")) for line in lines[at:behind]):
@@ -116,7 +116,7 @@ def _runs(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFou
 
 
 def _of_lines(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
-    """Tables that have a block of lines a row, a line for each thing that is counted, or that lie on their side."""
+    """Return tables with a block of lines for each row, with a line for each thing counted, or transposed."""
     others = (*find_tallies(lines, kind), *find_blocks(lines, kind))
     found: list[TableFound | TableProblem] = [
         TableFound(table=table, position=starts[first], about=True) for table, first in others
@@ -132,7 +132,7 @@ def _of_lines(lines: list[str], kind: TableType, starts: list[int]) -> list[Tabl
 
 
 def _fuller(runs: list[TableFound], rows: list[TableFound | TableProblem]) -> list[TableFound | TableProblem]:
-    """Tables that were read run by run, where they fill more columns than those that were read row by row."""
+    """Return the tables read run by run, if they fill more columns than those read row by row."""
     filled = [
         max((sum(cell is not None for row in each.table.rows[:1] for cell in row.cells.values())) for each in tables)
         if (tables := [each for each in some if isinstance(each, TableFound)])
@@ -143,7 +143,7 @@ def _fuller(runs: list[TableFound], rows: list[TableFound | TableProblem]) -> li
 
 
 def _without_header(region: str, start: int, kind: TableType, least: int) -> list[TableFound | TableProblem]:
-    """Tables that are printed as a dictionary, or as one name and its value a line."""
+    """Return tables that are printed as a dictionary, or with one name and its value on a line."""
     found: list[TableFound | TableProblem] = []
     for table, first, behind in list(find_literals(region, kind)):
         found.append(TableFound(table=table, position=start + first))

@@ -28,14 +28,14 @@ _TYPE = re.compile(r"type|class|typ\b|klasse|類型|类型", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Things:
-    """Where a line of a listing says a thing's type, and whether it is counted: by a flag, or as its type differs."""
+    """Where a line of a listing has a thing's type, and whether it counts: by a flag, or by two different types."""
 
     type_at: int
     flag_at: int | None
     after_at: int | None
 
     def counted(self, pieces: list[str]) -> bool | None:
-        """Whether the thing of a line is; None where the line does not say so."""
+        """Return whether the thing of a line counts; None if the line does not say."""
         if self.flag_at is None:
             return row_name(pieces[self.type_at]) != row_name(pieces[self.after_at or 0])
         said = pieces[self.flag_at].strip(" *`_").lower()
@@ -43,9 +43,9 @@ class _Things:
 
 
 def find_tallies(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
-    """The tables that listings come to, with the number of each one's header.
+    """Yield the tables that count the things of listings, with the number of each one's header.
 
-    Of a spec with a column and its opposite, `changed` and `unchanged`, and perhaps one for how many there are.
+    The spec has a column and its opposite, `changed` and `unchanged`, and perhaps one for how many there are.
     """
     flag = next((each for each in kind.columns if f"{_NOT}{each}" in kind.columns), None)
     rest = [each for each in kind.columns if each not in (flag, f"{_NOT}{flag}")]
@@ -62,7 +62,7 @@ def find_tallies(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int
 
 
 def _heads(pieces: list[str], kind: TableType, flag: str) -> _Things | None:
-    """What a header says of a listing's lines; None where it heads none."""
+    """Return the places in a listing's lines, as its header says; None if it heads none."""
     flagged = [place for place, each in enumerate(pieces) if column_meant(each.strip(" ?"), [flag]) == flag]
     types = [place for place, each in enumerate(pieces) if _names_type(each, kind.row)]
     before = [place for place in types if not _AFTER.search(pieces[place])]
@@ -97,7 +97,7 @@ _OPCODE = re.compile(r"^[ \t>|]*(\w+)", re.MULTILINE)
 
 
 def find_graphs(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
-    """How many nodes of each kind the graphs have that torch.fx prints, with the place of each; of one count a row."""
+    """Yield how many nodes of each kind a graph printed by torch.fx has, with the place of the graph."""
     if list(kind.columns.values()) != ["count"]:
         return
     (column,) = kind.columns

@@ -11,7 +11,7 @@ _WORDS = Path(__file__).parent
 
 
 def _read() -> dict[str, dict[str, Any]]:
-    """The files of words by their names, in order."""
+    """Return the files of words by name, in order."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_WORDS.glob("*.yaml"))}
     return {name: yaml.load(text, Loader=loader) for name, text in texts.items()}  # noqa: S506 - safe loaders, both

@@ -45,20 +45,20 @@ TOTAL = re.compile(
 
 
 def letters_of(text: str) -> str:
-    """The words of a text in lower case, with one blank between them and without anything else."""
+    """Return the words of a text in lower case, separated by single blanks, and nothing else."""
     return " ".join(LETTERS.findall(text.lower()))
 
 
 def is_term(line: str, found: Found) -> bool:
-    """Whether a number is one of a sum or a product, and not what these come to."""
+    """Return whether a number is an operand of a sum or a product, and not the result."""
     before = line[: found.start]
     return bool(_ADDED_NEXT.match(line, found.end) or (_ADDED_BEFORE.search(before) and not _ONE_TIMES.search(before)))
 
 
 def stands_out(text: str, found: Found) -> bool:
-    """Whether a number is more than one in passing: it has four digits, a unit or a decimal point.
+    """Return whether a number is hardly mentioned in passing: it has four digits, a unit or a decimal point.
 
-    What has at most eight bytes is the width of an element: `4 bytes per parameter`, `32 bit`.
+    A number of at most eight bytes is the width of an element: `4 bytes per parameter`, `32 bit`.
     """
     if found.measures == "bytes" and found.number is not None and abs(found.number.value) <= _WIDEST:
         return False
@@ -67,12 +67,12 @@ def stands_out(text: str, found: Found) -> bool:
 
 
 def agree(one: Number, other: Number) -> bool:
-    """Whether two numbers may be the same, as far as they were printed."""
+    """Return whether two numbers may be the same, to their printed precision."""
     return abs(one.value - other.value) <= one.half_unit + other.half_unit
 
 
 def misprinted(exact: Number, other: Number) -> bool:
-    """Whether an exact number of bytes is only said again with MB for MiB: `26,499,616 bytes (25.27 MB)`."""
+    """Return whether a number of bytes is repeated with MB for MiB: `26,499,616 bytes (25.27 MB)`."""
     if exact.digits is not None or other.digits is None:
         return False
     scales = [Fraction(1024, 1000) ** power for power in (1, 2, 3)]

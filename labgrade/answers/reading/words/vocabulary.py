@@ -34,13 +34,13 @@ _SPLIT = re.compile(r"[\s-]+")
 
 
 def _spelt(word: str) -> str:
-    """A pattern for a word of the files: blanks are joints, a star is any ending, `$` is the end of a label."""
+    """Return a pattern for a word of the files: blanks are joints, a star is any ending, `$` is the end of a label."""
     parts = [re.escape(part).replace(r"\*", r"[^\W\d_]*").replace("'", "['\u2019]") for part in _SPLIT.split(word)]
     return _JOINT.join(parts).replace(r"\$", r"(?=[\W_]*$)")
 
 
 def _any_of(words: Sequence[str]) -> re.Pattern[str]:
-    """A pattern for any of some words; those of letters stand whole, those of signs anywhere."""
+    """Return a pattern for any of some words: whole words of letters, signs anywhere."""
     ordered = sorted({str(word).lower() for word in words}, key=lambda word: (-len(word), word))
     signs = [_spelt(word) for word in ordered if _WIDE.search(word)]
     whole = "|".join(_spelt(word) for word in ordered if not _WIDE.search(word))
@@ -50,7 +50,7 @@ def _any_of(words: Sequence[str]) -> re.Pattern[str]:
 
 @cache
 def known_words(*path: str) -> tuple[Any, ...]:
-    """All languages' words under a path of the files: `doubts`, `before`."""
+    """Return all languages' words under a path of the files: `doubts`, `before`."""
     found: list[Any] = []
     for language in LANGUAGES.values():
         words: Any = language
@@ -62,13 +62,13 @@ def known_words(*path: str) -> tuple[Any, ...]:
 
 @cache
 def pattern(*path: str) -> re.Pattern[str]:
-    """A pattern for any of the words under a path."""
+    """Return a pattern for any of the words under a path."""
     return _any_of(known_words(*path))
 
 
 @lru_cache(maxsize=4096)
 def concepts(words: str) -> frozenset[str]:
-    """What words (their first 400 characters) speak of."""
+    """Return the concepts that words (their first 400 characters) express."""
     left = pattern("labels", "nothing").sub(" ; ", CAMEL.sub(" ", _WITHOUT.sub(" ", as_ascii(words[:_LONGEST]))))
     found = set()
     for name in CONCEPTS:
@@ -80,7 +80,7 @@ def concepts(words: str) -> frozenset[str]:
 
 
 def prepare() -> None:
-    """Make all patterns: a server does so once, before it forks for each hand-in."""
+    """Make all patterns. A server does so once, before it forks for each hand-in."""
     for name in ("nothing", *CONCEPTS):
         pattern("labels", name)
     for name in LANGUAGES["en"]["doubts"]:
@@ -96,18 +96,18 @@ _OTHER = frozenset(CONCEPTS) - {"total", "memory", "modules", "calls"}
 
 
 def foreign(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
-    """What a label speaks of that is not asked for: the concepts of another quantity."""
+    """Return the concepts of a label that belong to another quantity than what is asked for."""
     return said & _OTHER - asked - (frozenset({"operators"}) if "types" in asked else frozenset())
 
 
 def special(wanted: frozenset[str]) -> frozenset[str]:
-    """What a label has to speak of to be one of these words, whatever else it may leave out."""
+    """Return the concepts that a label must have to mean these words, whatever else it leaves out."""
     asked = wanted - {"total"}
     return asked - {"parameters", "memory"} or asked & {"memory"} or asked
 
 
 def labels(wanted: frozenset[str], said: frozenset[str]) -> bool:
-    """Whether a label that speaks of `said` may stand before a value that is asked for by words of `wanted`."""
+    """Return whether a label with the concepts `said` may be that of a value asked for by the words of `wanted`."""
     asked = wanted - {"total"}
     if foreign(asked, said):
         return False

@@ -37,10 +37,10 @@ _NUMBERS = re.compile(r"\[\s{0,20}\d[\d,_.\se+]{0,20000}\]")
 
 
 def find_literals(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
-    """The tables that a text prints as literals, each with where it begins and ends.
+    """Yield the tables that a text prints as literals, each with its start and end.
 
-    What is assigned to a variable, returned or passed on is code. Literals of one kind that stand on a line each are
-    the rows of one table. Of one literal 200,000 characters are read.
+    Values that are assigned to a variable, returned or passed on are code. Literals of one kind on a line each are the
+    rows of one table. 200,000 characters of a literal are read.
     """
     position = spent = 0
     while spent < _MOST_IN_VAIN and (match := _OPENS.search(text, position)) is not None:
@@ -64,7 +64,7 @@ def find_literals(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]
 
 
 def _next(text: str, end: int, of: type) -> tuple[object, int] | None:
-    """The literal of the same type that follows on its own line, and where it ends."""
+    """Return the literal of the same type that follows on its own line, and its end."""
     between = _ONE_A_LINE.match(text, end)
     behind = _closing(text, between.end()) if between is not None else None
     plain = _read(text[between.end() : behind]) if between is not None and behind is not None else None
@@ -72,7 +72,7 @@ def _next(text: str, end: int, of: type) -> tuple[object, int] | None:
 
 
 def as_tables(plain: object, kind: TableType) -> Table | None:
-    """The table that plain data is or holds, under the key that says so or the only one that can be; None without."""
+    """Return the table that plain data is or holds, under the key for it or the only possible one; else None."""
     return _as_table(plain, kind)
 
 
@@ -92,7 +92,7 @@ def _as_table(plain: object, kind: TableType, depth: int = 0) -> Table | None:
 
 
 def _forms(plain: object, kind: TableType) -> Iterator[object]:
-    """Plain data as tables may be written: as it is, with a list a column, with a first row that is the header."""
+    """Yield plain data in the ways in which tables are written: as it is, as lists of columns, with a header row."""
     if isinstance(plain, dict):
         columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in plain.items()}
         lists = (
@@ -118,7 +118,7 @@ def _forms(plain: object, kind: TableType) -> Iterator[object]:
 
 
 def _holds_answers(plain: dict[Any, Any], kind: TableType) -> bool:
-    """Whether a dictionary is no table but holds some: `{"total": 5, "by_type": {"Conv2d": 4, "Linear": 1}}`."""
+    """Return whether a dictionary is no table but holds answers: `{"total": 5, "by_type": {"Conv2d": 4}}`."""
     values = plain.values()
     if any(isinstance(each, list) and each and isinstance(each[0], dict) for each in values):
         return True
@@ -136,7 +136,7 @@ def _are_names(plain: object) -> bool:
 
 
 def _numbers_behind(text: str, end: int) -> tuple[object, int] | None:
-    """The list of numbers that follows a list of names, and where it ends."""
+    """Return the list of numbers that follows a list of names, and its end."""
     between = _BETWEEN.match(text, end)
     match = _NUMBERS.match(text, between.end() if between else end)
     return (_read(match[0]), match.end()) if match else None
@@ -154,7 +154,7 @@ def _in_code(text: str, position: int) -> bool:
 
 
 def _closing(text: str, position: int) -> int | None:
-    """Behind the bracket that closes the one at `position`."""
+    """Return the position behind the bracket that closes the one at `position`."""
     depth = 0
     for match in _BRACKET.finditer(text, position, position + _LARGEST):
         depth += (match[0] in "[({") - (match[0] in "])}")

@@ -43,9 +43,9 @@ _MOST_CHARS, _LONGEST_LINE, _MOST_ROWS, _MOST_NAMES = 4_000_000, 2_000, 20_000, 
 
 @dataclass(slots=True)
 class _Record:
-    """A node while it is being read. `names`: what it is called besides its operator, and what it puts out.
+    """A node while it is being read. `names`: its names besides the operator's, and its outputs.
 
-    `heading`: what the line stands under, so far `indent`ed. `empty`: nothing was said under it yet.
+    `heading`: the line above, `indent`ed so far. `empty`: there is nothing below that yet.
     """
 
     operator: str
@@ -58,9 +58,9 @@ class _Record:
 
 
 def find_records(text: str, kind: TableType) -> Table | None:
-    """The nodes of a listing, a row a node, named by its operator; None where there is no such listing.
+    """Return the nodes of a listing, a row for each, named by its operator; None if there is no such listing.
 
-    Of the first input with four dimensions, the sizes are channel, height and width.
+    Sizes are channel, height and width of the first input with four dimensions.
     """
     text = text[:_MOST_CHARS]
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
@@ -88,7 +88,7 @@ def find_records(text: str, kind: TableType) -> Table | None:
 
 
 def find_in_line(text: str, kind: TableType) -> Table | None:
-    """The rows of lines such as `Gemm: alpha = 1.0, beta = 1.0`; none of lines that say a range of values."""
+    """Return the rows of lines such as `Gemm: alpha = 1.0, beta = 1.0`; none of lines with a range of values."""
     rows = []
     for line in text[:_MOST_CHARS].splitlines():
         for match in _BEHIND.finditer(line[:_LONGEST_LINE]) if len(line) < _LONGEST_LINE else ():
@@ -102,7 +102,7 @@ def find_in_line(text: str, kind: TableType) -> Table | None:
 
 
 def _says_more(lines: list[str], number: int) -> bool:
-    """Whether the line below an operator's name is a heading."""
+    """Return whether the line below an operator's name is a heading."""
     following = next((line for line in lines[number + 1 : number + 4] if line.strip()), "")
     return bool(_HEADING.match(following))
 
@@ -126,7 +126,7 @@ def _take(record: _Record, line: str, kind: TableType) -> None:
 
 
 def _take_size(record: _Record, line: str, pair: re.Match[str] | None, kind: TableType) -> None:
-    """A size of the node's first tensor, or its shape."""
+    """Record a size of the node's first tensor, or its shape."""
     named = pair[1].strip().lower() if pair is not None else ""
     if pair is not None and named in _AXES:
         if record.cells.get(named) is None:  # the node's first tensor, not a weight behind it
@@ -141,7 +141,7 @@ def _take_size(record: _Record, line: str, pair: re.Match[str] | None, kind: Tab
 
 
 def _is_tensor(record: _Record, heading: re.Match[str]) -> bool:
-    """Whether a heading's word is the name of the first tensor that comes in: `input`, or what is set in below it."""
+    """Return whether a heading is the name of the first input tensor: `input`, or an indented name below it."""
     if record.heading != "input" or not record.empty:
         return False
     return heading[1].lower() == "input" or heading.start(1) > record.indent
@@ -162,7 +162,7 @@ def _all(cells: dict[str, Scalar | None], kind: TableType) -> dict[str, Scalar |
 
 
 def _from_protobuf(text: str, kind: TableType) -> Iterator[Row]:
-    """Nodes as onnx prints them: what stands before `op_type` names the node, what stands behind are its attributes."""
+    """Yield nodes as onnx prints them: names come before `op_type`, attributes behind it."""
     nodes = list(_NODE.finditer(text))
     for at, match in enumerate(nodes):
         end = nodes[at + 1].start() if at + 1 < len(nodes) else len(text)

@@ -26,9 +26,9 @@ _LISTED = re.compile(  # and not 5 bytes / 8
 
 
 def of_labels(plain: str, above: str, found: Sequence[Found]) -> dict[int, frozenset[str]]:
-    """By the place of a number, what its label speaks of; nothing where there are not as many labels as values.
+    """Return the concepts of each number's label by its place; empty unless there are as many labels as values.
 
-    The labels stand on the line before the values, or on the line `above`, which has no value.
+    The labels are before the values, or on the line `above`, which has no value.
     """
     series = _longest(plain, found)
     if len(series) < 2:  # noqa: PLR2004 - one value has no order
@@ -47,7 +47,7 @@ def of_labels(plain: str, above: str, found: Sequence[Found]) -> dict[int, froze
 
 
 def _longest(plain: str, found: Sequence[Found]) -> list[Found]:
-    """The first numbers of a line with nothing but one and the same sign between them."""
+    """Return the first numbers of a line that are parted by one and the same sign."""
     series: list[Found] = []
     for one, other in pairwise(found[: _MOST_VALUES + 1]):
         if _APART.fullmatch(plain, one.end, other.start):
@@ -58,7 +58,7 @@ def _longest(plain: str, found: Sequence[Found]) -> list[Found]:
 
 
 def apart(plain: str) -> str:
-    """A line whose parts, each with a number and a word, stand between dots or slashes, with semicolons for those."""
+    """Return a line with semicolons in place of the dots or slashes between parts with a number and a word each."""
     parts = _LISTED.split(plain)
     each_says = all(DIGIT.search(part) and any(len(word) > 2 for word in LETTERS.findall(part)) for part in parts)  # noqa: PLR2004 - a word
     return _LISTED.sub(" ; ", plain) if len(parts) > 1 and "=" not in plain and each_says else plain

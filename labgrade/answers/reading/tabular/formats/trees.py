@@ -13,12 +13,12 @@ _STEP, _FIRST = 5, 2  # columns of a level, and before the first name
 
 
 def is_tensor(line: str) -> bool:
-    """Whether a line is a tensor of the layer above it, and no layer."""
+    """Return whether a line is a tensor of the layer above it, and no layer."""
     return bool(_TENSOR.search(line))
 
 
 class Tree:
-    """The rows of a tree in their order. Numbers are counted at each depth; names are those of the variables."""
+    """The rows of a tree, in order. Numbers are counted at each depth; names are those of the variables."""
 
     def __init__(self, *, variables: bool) -> None:
         self._variables = variables
@@ -26,7 +26,7 @@ class Tree:
         self._counts: dict[int, int] = {}
 
     def name(self, line: str, written: str, *, abridged: bool) -> str:
-        """The name of the row, as it was written where the tree can't tell: type by type, with rows left out."""
+        """Return the name of the row; as written if the tree can't show it, type by type or with rows left out."""
         match = _NAMED.fullmatch(written.strip())
         indent = _INDENT.match(line)
         if match is None or indent is None:
@@ -42,6 +42,6 @@ class Tree:
 
 
 def tree_below(header: str) -> Tree | None:
-    """The tree that stands below a header; None where its names come with their numbers, or it heads no tree."""
+    """Return the tree below a header; None if its names already have numbers, or there is no tree."""
     match = _HEADER.search(header)
     return Tree(variables=match["variable"] is not None) if match is not None else None
