@@ -113,7 +113,8 @@ def course_of(folder: Path) -> Path:
     graded = _graded_with(folder)
     there = [root for root in graded if (root / "specs").is_dir()]
     current = course.folders(here)[1].resolve()
-    if current in there or not graded:
+    moved = (here / "specs").is_dir() and folder.resolve().is_relative_to(current)  # with its results, or a copy
+    if current in there or moved or not graded:
         return current
     if there and not (here / "specs").is_dir():
         return there[0]

@@ -247,6 +247,10 @@ def test_the_course_that_graded_the_results_has_the_rules(run, course, tmp_path_
     (elsewhere / "specs").mkdir()
     with pytest.raises(UsageError, match=f"was graded with the course in '{course}'; run this in that folder"):
         results.read(course / "results")
+    copy = shutil.copytree(course, elsewhere / "copy")
+    monkeypatch.chdir(copy)
+    assert results.read(copy / "results").root == copy
+    monkeypatch.chdir(elsewhere)
     shutil.move(course / "specs", elsewhere / "kept")
     with pytest.raises(UsageError, match=r"was graded for .*, which '.*' does not have; run this in the folder of"):
         results.read(course / "results")
