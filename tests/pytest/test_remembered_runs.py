@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -86,6 +87,8 @@ def timeless(text):
 def test_what_changed_is_judged_anew_and_what_did_not_is_not(course, path, text, still):
     assert remembered(course)[0] == 0
     (course / path).write_text(text)
+    if path.endswith(".py"):  # Python tells bytecode of another source by its size and the second of its time alone
+        os.utime(course / path, (time.time() + 2,) * 2)
     before = {each: each.read_bytes() for each in runs(course)}
     count, said = remembered(course)
     assert count == still
