@@ -153,7 +153,8 @@ def diagnosis_in_words(found: Diagnosis) -> str:
         apart = _joined_words([*found.but, *found.spared])
         told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
         return f"Your function is wrong on {found.wrong} of {found.tried} {small}{where}.{told}"
-    return f"Your function is wrong on some of {found.tried} small {found.on}." if found.right_on else ""
+    earlier = found.right_on or found.wrong_on  # written before it was counted on how many
+    return f"Your function is wrong on some of {found.tried} {found.on}." if earlier else ""
 
 
 def _numbered(says: Sequence[str]) -> str:

@@ -119,7 +119,8 @@ def course_of(folder: Path) -> Path:
     if there and not (here / "specs").is_dir():
         return there[0]
     if there:
-        message = f"'{folder}' was graded with the course in '{there[0]}'; run this in that folder"
+        where = "a folder without 'specs'" if there[0] == course.home().resolve() else "that folder"
+        message = f"'{folder}' was graded with the course in '{there[0]}'; run this in {where}"
         raise UsageError(message)
     return here
 
