@@ -101,3 +101,17 @@ def test_the_backward_pass_has_a_product_for_each_gradient():
     said = [each["says"] for each in found if each["value"] == counter.get_total_flops()]
     assert len(said) == 1
     assert "with the backward pass gives this number" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "own", "work"),
+    [
+        # Learned queries by their matrix, and these by the keys of the input.
+        (lambda m, x: (m.a @ m.b) @ x.T, {"a": (3, 8), "b": (8, 6)}, 3 * 8 * 6 + 3 * 6 * 4),
+        # A graph's matrix, which its degrees scale, by the rows of the input.
+        (lambda m, x: (m.a @ m.b @ m.a) @ x, {"a": (4, 4), "b": (4, 4)}, 2 * 4 * 4 * 4 + 4 * 4 * 6),
+    ],
+)
+def test_what_stands_first_and_is_no_changed_weight_is_work(run, own, work):
+    subject = Given(lambda: Forward(run, **{name: nn.Parameter(torch.ones(*size)) for name, size in own.items()}), ROWS)
+    assert macs(subject) == macs(subject, of_weights=False) == work
