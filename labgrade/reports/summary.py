@@ -149,7 +149,7 @@ def diagnosis_in_words(found: Diagnosis) -> str:
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong:
         small = "small networks" if found.on == "networks" else found.on
-        where = f": on each with {_joined_words(found.wrong_on[:_FEW], 'or')}" if found.wrong_on else ""
+        where = f": on each with {', or with '.join(found.wrong_on[:_FEW])}" if found.wrong_on else ""
         apart = _joined_words([*found.but, *found.spared])
         told = f" On those without {apart} it does this: {_numbered(found.elsewhere)}" if apart else ""
         return f"Your function is wrong on {found.wrong} of {found.tried} {small}{where}.{told}"
@@ -165,8 +165,8 @@ _COUNTS = {2: "Two", 3: "Three"}
 _FEW = 3  # features of networks that a student reads; the facts have all
 
 
-def _joined_words(words: Sequence[str], last: str = "and") -> str:
-    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+def _joined_words(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def facts(verdict: Verdict, *, kinds: bool = False, slips: bool = False) -> dict[str, str]:

@@ -119,7 +119,7 @@ def test_a_page_of_thousands_says_where_the_others_are(monkeypatch):
 
 def test_of_many_kinds_of_networks_the_student_reads_the_first_and_staff_all():
     verdict = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, wrong=8, wrong_on=tuple("wxyz")))
-    assert "wrong on 8 of 9 small networks: on each with w, x or y." in summary.hint(verdict)
+    assert "wrong on 8 of 9 small networks: on each with w, or with x, or with y." in summary.hint(verdict)
     assert "wrong on" not in summary.facts(verdict)
     facts = summary.facts(verdict, slips=True)  # of a program, or of who asks how it came about
     assert facts["wrong on"] == "w, x, y, z"
