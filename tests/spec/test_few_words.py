@@ -140,9 +140,25 @@ def test_a_convention_that_the_task_sets_is_not_changed(tmp_path):
     assert not any(each.implied for each in read(tmp_path, spec).checks[0].also_right)
 
 
-def test_a_convention_that_is_no_json_is_a_finding():
-    with pytest.raises(ValueError, match=r"'Also right: \{bias\}' is no object of JSON"):
-        slips.right_notes("What.\n\nAlso right: {bias} with biases")
+@pytest.mark.parametrize(
+    "said", ["{bias} with biases", "[] with biases", "{} with biases", '{"bias": true}', "", "1 x"]
+)
+def test_a_convention_that_is_no_json_or_has_no_words_is_a_finding(said):
+    with pytest.raises(ValueError, match=r"'Also right: .*' needs an object of JSON"):
+        slips.right_notes(f"What.\n\nAlso right: {said}")
+
+
+def test_a_convention_is_read_over_lines():
+    noted = slips.right_notes('What.\n\nAlso right: {"a": {"b": 1}} with\nmore words\n\nNo more.')
+    assert noted == (({"a": {"b": 1}}, "with more words"),)
+
+
+def test_a_convention_that_the_quantity_does_not_take_is_a_finding():
+    entry = replace(COURSE.quantities.get("macs"), right=(({"nope": 1}, "with nothing"),))
+    assert (
+        slips.problem(entry, COURSE.quantities.entries, "quantity")
+        == "'macs' takes no 'nope', which 'Also right' names"
+    )
 
 
 def test_what_is_asked_again_inherits_no_value_that_is_written_down(tmp_path):

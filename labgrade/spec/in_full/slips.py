@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _OF, _HINT, _CREDIT, _ALSO = "Slip of", "Hint", "Credit", "Also with"
 _TWICE = re.compile(r"^Twice: *(\w+)$", re.MULTILINE)
-_RIGHT = re.compile(r"^Also right: *(\{.*?\}) *(.*(?:\n.+)*)", re.MULTILINE)
+_RIGHT = re.compile(r"^Also right:(.*(?:\n.+)*)", re.MULTILINE)
 SINGLE_CREDIT, BESIDES = 0.8, "Besides:"
 SINGLE = (
     "These are multiply-accumulates (MACs). A multiply-accumulate is two floating-point operations, a product and a "
@@ -62,6 +62,8 @@ class Function(Protocol):
     def parameters(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def slip(self) -> SlipNote | None: ...  # noqa: D102
+    @property
+    def right(self) -> tuple[tuple[Mapping[str, Any], str], ...]: ...  # noqa: D102
 
 
 F = TypeVar("F", bound=Function)
@@ -136,17 +138,19 @@ def right_notes(docstring: str) -> tuple[tuple[Mapping[str, Any], str], ...]:
     """Return the conventions under which a quantity is right in any task, and what is said of each.
 
     Raises:
-        ValueError: one is no object of JSON; the message says what to write.
+        ValueError: one is no object of JSON, or has no words; the message says what to write.
     """
     found = []
-    for conventions, says in _RIGHT.findall(docstring):
+    for said in _RIGHT.findall(docstring):
+        text = " ".join(said.split())
         try:
-            found.append((dict(json.loads(conventions)), " ".join(says.split())))
-        except ValueError:
-            message = (
-                f"'Also right: {conventions}' is no object of JSON, such as {{\"bias\": true}}, with words behind it"
-            )
-            raise ValueError(message) from None
+            conventions, end = json.JSONDecoder().raw_decode(text)
+            found.append(({**conventions}, text[end:].strip()))
+        except (ValueError, TypeError):
+            conventions, end = {}, 0
+        if not conventions or not text[end:].strip():
+            message = f"'Also right: {text}' needs an object of JSON, such as {{\"bias\": true}}, with words behind it"
+            raise ValueError(message)
     return tuple(found)
 
 
@@ -160,6 +164,9 @@ def problem(entry: Function, entries: Mapping[str, Function], kind: str) -> str:
     """Say what is wrong with a function as a slip, or with a quantity's parameters."""
     if kind == "quantity" and len(entry.takes) > 1:
         return _not_by_name(entry)
+    for strange in (min(own - entry.parameters.keys(), default="") for own in (each.keys() for each, _ in entry.right)):
+        if strange:
+            return f"'{entry.name}' takes no '{strange}', which 'Also right' names"
     for name in entry.slip.of if entry.slip is not None else ():
         if name not in entries:
             return f"'{entry.name}' is called a slip of '{name}', which is no quantity"
