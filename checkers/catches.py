@@ -34,8 +34,8 @@ def catches(answer: Table | Findings, expected: Value | None) -> Verdict:
     missed = [_what(row) for row in wrong if not _is(row, "rejected")]
     caught = len(wrong) - len(missed)
     said = of_all_parts(caught, len(wrong), "wrong files", "is", "are")
-    others = f"all {len(right)} right ones" if len(right) != 1 else "the right one"
-    said = f"{said} rejected, and {others} accepted"
+    others = f"all {len(right)} right ones" if len(right) > 1 else "the right one"
+    said = f"{said} rejected" + (f", and {others} accepted" if right else "")
     if not missed:
         return correct(said)
     return partial(Fraction(caught, len(wrong)), f"{said}; let through: {listed(missed)}")

@@ -20,6 +20,10 @@ def test_all_told_apart_is_right():
     assert verdict.reason == "2 of 2 wrong files are rejected, and the right one accepted"
 
 
+def test_where_there_is_no_right_file_nothing_is_said_of_one():
+    assert catches(said(wrong_b="rejected"), None).reason == "1 of 1 wrong files is rejected"
+
+
 def test_what_is_let_through_is_named_and_costs_its_share():
     verdict = catches(said(right_a="accepted", wrong_b="rejected", wrong_c="accepted", wrong_d="failed: X"), None)
     assert verdict.credit == Fraction(1, 3)

@@ -71,7 +71,8 @@ def test_a_diagnosis_of_an_earlier_version_is_written_as_it_was():
     assert "wrong" not in earlier
     read = from_plain(earlier, Diagnosis)
     assert plain(read) == earlier
-    assert diagnosis_in_words(read) == "Your function is wrong on some of 3 networks."
+    for each in (read, replace(read, right_on=()), replace(read, wrong_on=())):
+        assert diagnosis_in_words(each) == "Your function is wrong on some of 3 networks."
 
 
 def table(**columns):

@@ -48,4 +48,6 @@ def config(words):
 def test_a_key_of_a_config_is_named_where_the_own_one_is_right():
     some = called(lambda have: have != {"another `b`"}, [config("another `a`"), config("another `b`"), config("")])
     assert separating(some, own=True) == ("another `b`",)
-    assert separating(some, own=False) == ()
+    several = called(lambda have: have != {"another `b`"}, [config(f"another `{key}`") for key in "abc"])
+    assert separating(several, own=True) == ("another `b`",)
+    assert separating(several, own=False) == ()

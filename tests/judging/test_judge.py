@@ -331,6 +331,7 @@ def test_a_slip_is_claimed_only_where_it_explains_all_that_is_wrong(answer, righ
         (attributes(("a", {"quantile": 0}), ("b", {"quantile": 0})), False),
         (attributes(("a", {"quantile": 0}), ("b", {"quantile": 1})), True),
         (attributes(("a", {"quantile": 0, "kernel": 3}), ("b", {"quantile": 0, "kernel": 3})), True),
+        (Table(rows=tuple(Row(name=name, cells={"quantile": number(0), "shape": (1, 2)}) for name in "ab")), True),
     ],
 )
 def test_a_slip_that_is_zero_in_all_rows_is_none(slip, claimed):

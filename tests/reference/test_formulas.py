@@ -1,11 +1,14 @@
 """The formulas that quantities of a config have: found by running these, and wrong in the ways of all formulas."""
 
 import random
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from labgrade.spec.registry import read
+from reference._slips import in_formulas
+from reference._slips.symbols import Atom, Product
 
 FOLDER = Path(__file__).parents[2] / "reference"
 QUANTITIES = read("quantity", (FOLDER,)).entries
@@ -83,6 +86,15 @@ def test_the_formula_gives_what_the_quantity_gives(quantity):
 def test_a_slip_is_told_in_keys_of_the_config(quantity, wrong, says):
     found = told(quantity, CONFIGS[quantity], wrong(QUANTITIES[quantity].load()(CONFIGS[quantity])))
     assert any(says in " ".join(each) for each in found), found
+
+
+def test_a_key_is_not_told_to_stand_for_itself_less_a_half():
+    def named(first):
+        own = [Product(Fraction(first), ((Atom("key", "workers"), 1),)), Product(Fraction(-1), ())]
+        return [name for name, _ in in_formulas._off_by_some(own)]
+
+    assert named(1) == ["whole workers for less 1"]
+    assert named(2) == []
 
 
 def test_two_slips_at_once_are_told_as_two():

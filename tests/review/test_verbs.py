@@ -247,6 +247,12 @@ def test_the_course_that_graded_the_results_has_the_rules(run, course, tmp_path_
     (elsewhere / "specs").mkdir()
     with pytest.raises(UsageError, match=f"was graded with the course in '{course}'; run this in that folder"):
         results.read(course / "results")
+    with Ledger(course / "results", write=True) as ledger:
+        rows.add_to_run(ledger, 1, {"root": ""})
+    with pytest.raises(UsageError, match="run this in a folder without 'specs'"):
+        results.read(course / "results")
+    with Ledger(course / "results", write=True) as ledger:
+        rows.add_to_run(ledger, 1, {"root": str(course)})
     copy = shutil.copytree(course, elsewhere / "copy")
     monkeypatch.chdir(copy)
     assert results.read(copy / "results").root == copy
