@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._slips.compose import BYTE_UNITS, Composition, Library, Part, Slip, WantedProducts, times, without
+from ._slips.common import BYTE_UNITS, times, without
+from ._slips.compose import Composition, Library, Part, Slip, WantedProducts
 from ._slips.likely import with_pairs
 from ._weights import weights_of
 

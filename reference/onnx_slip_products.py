@@ -11,7 +11,8 @@ from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
 from ._onnx.run import run
 from ._slips import kinds, memory, moved, node_counts, nodes, peaks, tables
-from ._slips.compose import BYTE_UNITS, Composition, Library, Part, WantedProducts, answered, applied
+from ._slips.common import BYTE_UNITS
+from ._slips.compose import Composition, Library, Part, WantedProducts, answered, applied
 from ._slips.kept import kept
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes

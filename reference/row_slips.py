@@ -5,18 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ._slips.compose import (
-    UNITS,
-    Composition,
-    Library,
-    Part,
-    Slip,
-    WantedProducts,
-    answered,
-    first_left_out,
-    last_left_out,
-    times,
-)
+from ._slips.common import UNITS, first_left_out, last_left_out, times
+from ._slips.compose import Composition, Library, Part, Slip, WantedProducts, answered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from .compose import Library, Slip, also, times
+from .common import also, times
+from .compose import Library, Slip
 from .operations import (
     ACTIVATION,
     BIAS,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from .compose import BYTE_UNITS, UNITS, Library, Slip, without
+from .common import BYTE_UNITS, UNITS, without
+from .compose import Library, Slip
 from .held import per_element
 from .held_parts import ALL_KINDS, BUFFER, COUNTER, PARAMETERS
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .compose import Factors, Library, Part, Slip, also, ratio, times
+from .common import also, ratio, times
+from .compose import Factors, Library, Part, Slip
 from .counts import LIBRARY
 from .left_out import is_pointwise
 from .operations import NORM, NORM_AS_CONV, POOL_IN, POOL_OUT, WINDOWS, last_of_rows

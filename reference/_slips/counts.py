@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from .._counting.calls import chosen
 from .._counting.wrong import traced
 from .besides import BESIDES
-from .compose import UNITS, Composition, Library, Part, Slip, ratio, times
+from .common import UNITS, ratio, times
+from .compose import Composition, Library, Part, Slip
 from .left_out import LEFT_OUT
 from .operations import (
     ACTIVATION,

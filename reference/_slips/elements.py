@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from .._onnx.tensors import type_name
-from .compose import Library, Slip, ratio, times, without
+from .common import ratio, times, without
+from .compose import Library, Slip
 from .moved import ALL
 
 if TYPE_CHECKING:

@@ -10,20 +10,8 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from .._counting.wrong import AsIf
-from .compose import (
-    BYTE_UNITS,
-    UNITS,
-    Composition,
-    Library,
-    Part,
-    Slip,
-    also,
-    first_left_out,
-    last_left_out,
-    ratio,
-    times,
-    without,
-)
+from .common import BYTE_UNITS, UNITS, also, first_left_out, last_left_out, ratio, times, without
+from .compose import Composition, Library, Part, Slip
 from .held_parts import (
     BUFFER,
     COUNTER,

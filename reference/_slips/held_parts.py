@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from .compose import Factors, Part, times
+from .common import times
+from .compose import Factors, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

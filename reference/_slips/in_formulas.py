@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
-from .compose import ADDING, BYTE_UNITS, UNITS, Slip, also
+from .common import BYTE_UNITS, UNITS, also
+from .compose import ADDING, Slip
 from .formulas import Otherwise, Values, counted, nearest, value_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from .compose import Library, Slip, also, times
+from .common import also, times
+from .compose import Library, Slip
 from .counts import LIBRARY
 from .operations import ACTIVATION, BIAS, NORM, POOL_IN, POOL_OUT, WINDOWS, of_conv, of_linear, summed
 

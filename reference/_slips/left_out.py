@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from .compose import Library, Slip, first_left_out, last_left_out, without
+from .common import first_left_out, last_left_out, without
+from .compose import Library, Slip
 from .operations import BOTH, MULTIPLYING, equal_once, first_calls, is_conv, is_layer, is_linear, kernel, last_of_types
 
 if TYPE_CHECKING:

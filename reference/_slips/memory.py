@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .._onnx.tensors import type_name
-from .compose import BYTE_UNITS, Library, Part, Slip, also, first_left_out, last_left_out, times, without
+from .common import BYTE_UNITS, also, first_left_out, last_left_out, times, without
+from .compose import Library, Part, Slip
 from .elements import ELEMENTS
 from .moved import ALL, CONSTANT, GIVEN, HELD, READ, STORED, WEIGHT, WRITTEN, row_of
 

@@ -6,7 +6,8 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .compose import ROW, Library, Slip, also, times, without
+from .common import also, times, without
+from .compose import ROW, Library, Slip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
-from .compose import Factors, Part, ratio, times
+from .common import ratio, times
+from .compose import Factors, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

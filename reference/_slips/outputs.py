@@ -11,7 +11,8 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from .._counting.calls import seen
 from .._counting.engine import analyse, inputs
-from .compose import BYTE_UNITS, Composition, Library, Part, Slip, also, first_left_out, last_left_out, times, without
+from .common import BYTE_UNITS, also, first_left_out, last_left_out, times, without
+from .compose import Composition, Library, Part, Slip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,8 @@ import math
 from typing import TYPE_CHECKING
 
 from .._onnx.memory import activations_of, largest_node
-from .compose import BYTE_UNITS, Library, Names, Slip
+from .common import BYTE_UNITS
+from .compose import Library, Names, Slip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from .compose import Library, Slip, ratio, times
+from .common import ratio, times
+from .compose import Library, Slip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

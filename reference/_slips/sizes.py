@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .._counting import wrong
-from .compose import SIZE, Library, Slip, ratio
+from .common import ratio
+from .compose import SIZE, Library, Slip
 from .operations import computed, inside, of_conv, of_image, over_stride, places
 
 READ = "read the size from a forward hook"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import exported, functions, hooked, kernels, summaries
+from . import exported, functions, hooked, kernels, profilers, summaries
 from .net import Net, Piece, UnknownRuleError
 
 if TYPE_CHECKING:
@@ -66,18 +66,18 @@ TOOLS = (
     Tool(name="torchscan", unit=FLOPS, rule=summaries.torchscan_operations),
     Tool(name="torchlens", unit=MACS, rule=functions.torchlens),
     Tool(name="torchlens", unit=FLOPS, rule=functions.torchlens_operations),
-    Tool(name="calflops", unit=MACS, rule=functions.calflops),
-    Tool(name="calflops", unit=FLOPS, rule=functions.calflops_operations),
-    Tool(name="calflops", unit=MACS, rule=partial(functions.calflops, at_once=True)),
-    Tool(name="calflops", unit=FLOPS, rule=partial(functions.calflops_operations, at_once=True)),
-    Tool(name=DEEPSPEED, unit=MACS, rule=functions.deepspeed),
-    Tool(name=DEEPSPEED, unit=MACS, rule=partial(functions.deepspeed, at_once=True)),
-    Tool(name=DEEPSPEED, unit=FLOPS, rule=functions.deepspeed_operations),
-    Tool(name=DEEPSPEED, unit=FLOPS, rule=partial(functions.deepspeed_operations, at_once=True)),
-    Tool(name="flops-profiler", unit=MACS, rule=functions.flops_profiler),
-    Tool(name="flops-profiler", unit=FLOPS, rule=functions.flops_profiler_operations),
-    Tool(name=PROFILE, unit=MACS, rule=functions.get_model_profile),
-    Tool(name=PROFILE, unit=FLOPS, rule=functions.get_model_profile_operations),
+    Tool(name="calflops", unit=MACS, rule=profilers.calflops),
+    Tool(name="calflops", unit=FLOPS, rule=profilers.calflops_operations),
+    Tool(name="calflops", unit=MACS, rule=partial(profilers.calflops, at_once=True)),
+    Tool(name="calflops", unit=FLOPS, rule=partial(profilers.calflops_operations, at_once=True)),
+    Tool(name=DEEPSPEED, unit=MACS, rule=profilers.deepspeed),
+    Tool(name=DEEPSPEED, unit=MACS, rule=partial(profilers.deepspeed, at_once=True)),
+    Tool(name=DEEPSPEED, unit=FLOPS, rule=profilers.deepspeed_operations),
+    Tool(name=DEEPSPEED, unit=FLOPS, rule=partial(profilers.deepspeed_operations, at_once=True)),
+    Tool(name="flops-profiler", unit=MACS, rule=profilers.flops_profiler),
+    Tool(name="flops-profiler", unit=FLOPS, rule=profilers.flops_profiler_operations),
+    Tool(name=PROFILE, unit=MACS, rule=profilers.get_model_profile),
+    Tool(name=PROFILE, unit=FLOPS, rule=profilers.get_model_profile_operations),
     Tool(name="flopco", unit=MACS, rule=summaries.flopco),
     Tool(name="flopco", unit=FLOPS, rule=_flopco_operations),
     Tool(name="flopth", unit=MACS, rule=summaries.flopth),

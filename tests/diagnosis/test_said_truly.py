@@ -20,7 +20,8 @@ from labgrade.diagnosis.whole_rows import exchanged, of_tensors
 from labgrade.reports.summary import diagnosis_in_words
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Diagnosis
-from reference._slips.compose import Composition, Part, Slip, WantedProducts, also, without
+from reference._slips.common import also, without
+from reference._slips.compose import Composition, Part, Slip, WantedProducts
 
 
 def test_slips_that_make_up_for_each_other_are_not_told_as_two():
