@@ -89,11 +89,14 @@ def _separates(wanted: frozenset[str], seen: Sequence[_Seen]) -> bool:
 
 
 def features(network: SmallNetwork) -> frozenset[str] | None:
-    """Return what a network has; None where that is not known: of a config in which all keys are others."""
+    """Return what a network has; None where that is not known: of a config in which all keys are others, of a file.
+
+    A file has more than the words that it is called by: what else it has may be why a function is wrong there.
+    """
     subject = network.subject
     program: Any = subject.options.get("program")
     if program is None:
-        return frozenset({network.words}) if network.words else None
+        return frozenset({network.words}) if network.words and subject.is_config else None
     found = {*_of_layers(list(flat(program))), *_of_input(subject.input.shape)}
     found |= {"frozen layers"} if "frozen" in subject.options else set()
     return frozenset(found | ({network.words} if network.words.startswith("another `") else set()))

@@ -51,3 +51,16 @@ def test_a_key_of_a_config_is_named_where_the_own_one_is_right():
     several = called(lambda have: have != {"another `b`"}, [config(f"another `{key}`") for key in "abc"])
     assert separating(several, own=True) == ("another `b`",)
     assert separating(several, own=False) == ()
+
+
+def test_a_file_has_more_than_the_words_that_it_is_called_by():
+    subject = SubjectSpec(model="generated/branches.onnx", input=InputSpec(shape=(1, 3)), options={})
+    files = [
+        SmallNetwork(subject=subject, words=words, rank=0)
+        for words in ("a skip", "a skip", "a loop", "a loop", "a loop")
+    ]
+    seen = [
+        Called(network=each, trial=Trial(verdict=correct() if each.words == "a loop" else incorrect("off")))
+        for each in files
+    ]
+    assert separating(seen) == ()
