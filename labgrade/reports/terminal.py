@@ -72,7 +72,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = final_totals(submission)
     heading(page, submission, total)
-    page.paragraph("", indent=0, label="do first: ", own=_advice(submission, total))
+    page.paragraph("", indent=0, label="do first: ", own=advice(submission, total))
     said: dict[str, tuple[str, str]] = {}
     told: Told = {}
     alone, short = len(submission.tasks) == 1, False
@@ -320,8 +320,10 @@ def outcome_line(page: Page, submission: SubmissionReport, outcome: Outcome, lab
         page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
 
 
-def _advice(submission: SubmissionReport, total: Totals) -> str:
+def advice(submission: SubmissionReport, total: Totals) -> str:
     """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+    if not submission.tasks:
+        return "nothing, no task was graded"
     done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
     return first_step(submission) or done
 
