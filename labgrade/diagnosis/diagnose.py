@@ -20,6 +20,7 @@ from labgrade.diagnosis.behaviour import (
     same_as,
 )
 from labgrade.diagnosis.fitting import fits
+from labgrade.diagnosis.foresight import foresight
 from labgrade.diagnosis.networks.called import Called, called_on, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import networks
 from labgrade.diagnosis.of_number import CONSTANT
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from labgrade.diagnosis.behaviour import Hypothesis
     from labgrade.diagnosis.counterexample import SearchVerdict
     from labgrade.diagnosis.probe import ProbeGrader
+    from labgrade.diagnosis.search import Foresight
     from labgrade.judging.items import Item
     from labgrade.values import Value
     from labgrade.verdict import Verdict
@@ -163,9 +165,10 @@ class Diagnoser:
             return []
         return left
 
-    def known(self, check: Check) -> Behaviour | None:
-        """Return what was found out about a check's function so far."""
-        return self._known.get(_asked(check), (check, None))[1]
+    def foresight(self, trials: Trials) -> Foresight[Trial] | None:
+        """Return what is foreseen of a function of which it is known what it does."""
+        known = [each for check, each in self._known.values() if each and check.answer == trials.check.answer]
+        return foresight(trials, next((each.holds for each in known if each.holds), None))
 
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
         """Return the verdict of a search, with what the function does, if nothing is said of that yet.

@@ -18,7 +18,7 @@ from labgrade.core.subject import as_plain
 from labgrade.diagnosis.networks import families
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from labgrade.core.task import SubjectSpec
 
@@ -168,7 +168,8 @@ def search(
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
             smallest = trials.as_foreseen(ahead, foresight) if ahead is not None and foresight is not None else None
-            known = smallest is None and ahead is not None and trials.all_right(ahead, at_once=at_once)
+            look = ahead if smallest is None and not trials.some_wrong else None
+            known = look is not None and trials.all_right(look, at_once=at_once)
             if not known and (smallest := smallest or trials.all_wrong() or _hypothesis(plan, trials.is_wrong)):
                 trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
@@ -205,6 +206,7 @@ class _Trials(Generic[T]):
         self.found: SearchResult[T] = SearchResult()
         self.kind = ""
         self.fault: FaultError | None = None
+        self.some_wrong = False
         self._ahead: dict[str, T] = {}
 
     def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], *, at_once: bool) -> bool:
@@ -236,28 +238,31 @@ class _Trials(Generic[T]):
         Hypothesis would have asked for the same then, each by itself. The smallest one is attempted so, too.
         """
         coming: dict[str, tuple[SubjectSpec, T]] = {}
+        seen: dict[str, T] = {}
 
         def is_wrong(subject: SubjectSpec) -> bool:
             key = _key(subject)
             try:
                 if key not in coming:
                     coming[key] = subject, foresight.coming(subject)
+                    if len(coming) == sum(_AT_FIRST):
+                        _see(coming, seen, ahead, foresight)
                 return bool(self._wrong(coming[key][1]))
-            except FaultError as error:
+            except FaultError as error:  # Hypothesis would take it for a wrong subject
                 raise _StopError from error
 
         try:
             smallest = _hypothesis(self._plan, is_wrong)
-            seen = dict(zip(coming, ahead([each for each, _ in coming.values()]), strict=False))
-            seen |= {} if smallest is None else {_key(smallest): self._attempt(smallest)}
+            if smallest is not None:
+                _see(coming, seen, ahead, foresight)
+                seen[_key(smallest)] = self._attempt(smallest)
+                _see(coming, seen, ahead, foresight)
         except (FaultError, _StopError):  # whatever it is, it comes again
-            return None
-        if smallest is None or not all(
-            key in seen and foresight.same(seen[key], own) for key, (_, own) in coming.items()
-        ):
-            return None
-        self._ahead = seen
-        for subject, _ in coming.values():
+            smallest = None
+        right = itertools.takewhile(lambda each: not self._wrong(each[1]), seen.items())
+        self._ahead = seen if smallest is not None else dict(right)
+        self.some_wrong = len(self._ahead) < len(seen)
+        for subject, _ in coming.values() if smallest is not None else ():
             self.is_wrong(subject)
         return smallest
 
@@ -301,6 +306,23 @@ class _Trials(Generic[T]):
         if time.monotonic() - self.begun > allowed:
             self.found.complete = bool(self.kind)
             raise _StopError
+
+
+def _see(
+    coming: Mapping[str, tuple[SubjectSpec, T]],
+    seen: dict[str, T],
+    ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]],
+    foresight: Foresight[T],
+) -> None:
+    """Attempt what was not `seen` yet of what is `coming`, all together.
+
+    Raises:
+        _StopError: something does not come to what was foreseen.
+    """
+    waiting = {key: subject for key, (subject, _) in coming.items() if key not in seen}
+    seen |= zip(waiting, ahead(list(waiting.values())) if waiting else (), strict=False)
+    if not all(key in seen and foresight.same(seen[key], own) for key, (_, own) in coming.items()):
+        raise _StopError
 
 
 def _hypothesis(plan: SearchPlan, is_wrong: Callable[[SubjectSpec], bool]) -> SubjectSpec | None:
