@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # By these words a function finds a file beside it whose name it makes.
-_FINDS_FILES = r"\b__(?:file|path|spec)__\b|\bresources\b|\bget_data\b|\bgetfile\b|\bgetsourcefile\b"
+_FINDS_FILES = (b"__file__", b"__path__", b"__spec__", b"resources", b"get_data", b"getfile", b"getsourcefile")
 
 
 def load(file: Path, name: str) -> Callable[..., object]:
@@ -86,9 +86,11 @@ def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
 
 
 @functools.cache  # by content, as above
-def reads_files(source: bytes, names: str) -> bool:
-    """Whether a file looks for files beside it, or says one of the names, which are a pattern."""
-    return re.search(f"{_FINDS_FILES}|{names}", source.decode("utf-8", "replace")) is not None
+def reads_files(source: bytes, names: tuple[str, ...]) -> bool:
+    """Whether a file looks for files beside it, or says one of the names."""
+    if any(name.encode() in source for name in names):
+        return True
+    return any(word in source and re.search(rb"\b%b\b" % word, source) for word in _FINDS_FILES)
 
 
 def _short_digest(text: str) -> str:

@@ -117,7 +117,7 @@ class Entry:
         folder = self.file.parent
         if folder not in known:
             known[folder] = sorted(python_sources.data_below(folder))
-        names = "|".join(re.escape(path.name) for path in known[folder])
+        names = tuple(path.name for path in known[folder])
         reads = (names and python_sources.reads_files(file.read_bytes(), names) for file in self.sources(known))
         return known[folder] if any(reads) else []
 
