@@ -359,9 +359,9 @@ class Runner:
             FaultError: the sandbox cannot be used.
         """
         try:
-            job = self._readers.blank(job) if self._servers.may_link(job.server) else job
             for _ in range(2):  # where what kept it is gone it begins anew
                 with self._folders.folder_of(job) as folder:
+                    job = self._readers.blank(job, folder) if self._servers.may_link(job.server) else job
                     ending = self._begun(job, folder)
                     if ending is not None and ending.was_blind:
                         job = self._readers.note(job)

@@ -15,7 +15,7 @@ import torch
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.subject import Shelf
-from labgrade.sandbox.host.branch import BlankWeights, can_be_blank
+from labgrade.sandbox.host.branch import BlankWeights, _seems_to_run, can_be_blank
 from labgrade.sandbox.requests import CallRequest, Ready
 from labgrade.sandbox.runner import Runner
 from labgrade.subjects import models
@@ -257,7 +257,8 @@ def test_no_weights_are_drawn_for_functions_that_read_none(tmp_path):
 
 
 @pytest.mark.parametrize("expression", TELLS.values(), ids=TELLS)
-def test_a_function_that_reads_weights_gets_them_though_others_do_not(tmp_path, expression):
+def test_a_function_that_reads_weights_gets_them_though_others_do_not(tmp_path, monkeypatch, expression):
+    monkeypatch.setattr("labgrade.sandbox.host.branch._seems_to_run", lambda *_: False)
     text = f"{HELPS}\ndef f(model):\n    return {expression}\n"
     own, _ = models.Subject(model="torchvision/squeezenet1_1", shape=SHAPE).with_weights()
     names = {"model": own, "SHAPE": SHAPE}
@@ -286,6 +287,30 @@ def test_what_another_job_reads_meanwhile_is_no_reason_to_end_it(tmp_path):
         assert slow.result().value == 1_235_496
         squeezenet(runner, tmp_path, COUNTS)
         assert not runner._servers.get("students")._replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (COUNTS, False),
+        ("def f(model):\n    return g(model)\n\n\ndef g(model):\n    return len(list(model.modules()))\n", False),
+        ("def f(model):\n    return 1\n\n\ndef g(model):\n    return model(1)\n", False),
+        ("def f(model):\n    return g(model)\n\n\ndef g(\n    model,\n):\n\n    return model(1)\n", True),
+        (
+            "def f(model):\n    return g(model)\ndef g(x):\n    return h(x)\ndef h(net):\n    return f(net) + net(1)\n",
+            True,
+        ),
+        (
+            "class H:\n    def on(self, m):\n        m.register_forward_hook(1)\ndef f(model):\n    H().on(model)\n",
+            True,
+        ),
+        ("f = lambda model: model(1)\n", True),
+        ("f = lambda model: 1\n", False),
+    ],
+)
+def test_a_function_that_looks_as_if_it_ran_a_network_gets_weights_at_once(text, runs):
+    """It would get them in any case, later."""
+    assert _seems_to_run(text.encode(), b"f") is runs
 
 
 def test_where_nothing_tells_what_is_read_weights_are_drawn(tmp_path, monkeypatch):

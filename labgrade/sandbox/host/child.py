@@ -233,7 +233,7 @@ def hang_up(line: socket.socket) -> None:
 
 _KILL_SECONDS = 10.0
 _KILLED = -9  # by SIGKILL, where there are signals
-_LOOK_SECONDS = 0.2
+_LOOK_SECONDS, _LOOK_CLOSELY_SECONDS = 0.2, 0.05
 
 
 class Waiting(Protocol):
@@ -333,8 +333,9 @@ def follow(
 
 def _next(ending: Ending, deadline: float, reasons: Mapping[str, Callable[[], bool]]) -> Event | None:
     """Return the next event, or None at the deadline. Once the child is up, look for reasons to stop it."""
+    most = _LOOK_CLOSELY_SECONDS if ending.child.blank else _LOOK_SECONDS
     while True:
-        event = ending.child.next_event(min(deadline - time.monotonic(), _LOOK_SECONDS))
+        event = ending.child.next_event(min(deadline - time.monotonic(), most))
         if ending.up and not ending.stopped:
             ending.stopped = next((why for why, holds in reasons.items() if holds()), "")
             if ending.stopped:
