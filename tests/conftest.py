@@ -12,11 +12,26 @@ from hypothesis import settings
 # Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Workers share the cores: a second thread of one of them waits, busily, for a core that another has.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples each time, so that a change alone turns a test red; `make soak` draws new ones. A slow machine is no
 # failure, so that no example has a deadline.
 settings.register_profile("steady", derandomize="LABGRADE_SOAK" not in os.environ, deadline=None)
 settings.load_profile("steady")
+
+
+_WORKER_BYTES = 4 << 30  # with the processes that it starts
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more worker than cores: each waits a fifth of its time, for a process or for a moment."""
+    cores = yield
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or config.getoption("submission") or sys.platform != "linux":
+        return cores
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return cores + (memory >= (cores + 1) * _WORKER_BYTES)
 
 
 def pytest_configure(config):

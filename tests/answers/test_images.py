@@ -18,10 +18,10 @@ checks:
 """
 
 
-def png(width, height, *, ink=True):
-    picture = PIL.Image.new("RGB", (width, height), "white")
+def png(width, height, *, ink=True, mode="RGB"):
+    picture = PIL.Image.new(mode, (width, height), "white")
     if ink:
-        picture.paste((0, 0, 0), (0, 0, width // 2, height // 2))
+        picture.paste("black", (0, 0, width // 2, height // 2))
     whole = io.BytesIO()
     picture.save(whole, format="png")
     return whole.getvalue()
@@ -33,7 +33,7 @@ HANDED_IN = {
     "tiny": (png(8, 8), "INCORRECT", "'graph.png': it has 8 x 8 pixels, which show nothing"),
     "cut": (png(300, 200)[:90], "MANUAL", ""),
     "vector": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "MANUAL", ""),
-    "wide": (png(9_000, 5_000), "MANUAL", ""),
+    "wide": (png(9_000, 5_000, mode="1"), "MANUAL", ""),
 }
 
 

@@ -10,6 +10,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -38,11 +39,6 @@ from labgrade.core.text import (
 )
 from labgrade.verdict import ComparedNumber, Outcome, without_value
 
-EVERY = tuple(map(chr, range(0x110000)))
-UNSEEN = tuple(each for each in EVERY if unicodedata.category(each) in text.UNSEEN)
-SEEN = "".join(sorted(set(EVERY) - set(UNSEEN)))
-WHOLE = "".join(EVERY)
-ALL_KINDS = "".join(UNSEEN[:600] + UNSEEN[600::499]) + SEEN  # nearly a million are unassigned or private
 HONEST = "Größe 3×3, 模型 ResNet-18: 1,814,073,345 MACs 🙂 (é)\n\tx = 3"
 HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x1b]8;;http://a.example\x07link",
@@ -69,6 +65,24 @@ HOSTILE = (
 some_text = st.one_of(st.text(), st.sampled_from(HOSTILE), st.text(st.characters(categories=("Cc", "Cf", "Zl", "Zs"))))
 
 
+class Every(NamedTuple):
+    """All characters there are, those that are not seen, those that are, and some of each kind."""
+
+    whole: str
+    unseen: str
+    seen: str
+    of_all_kinds: str
+
+
+@pytest.fixture(scope="module")
+def every() -> Every:
+    whole = "".join(map(chr, range(0x110000)))
+    unseen = "".join(each for each in whole if unicodedata.category(each) in text.UNSEEN)
+    seen = "".join(each for each in whole if unicodedata.category(each) not in text.UNSEEN)
+    # Nearly a million are unassigned or private.
+    return Every(whole, unseen, seen, unseen[:600] + unseen[600::499] + seen)
+
+
 def unseen(shown: str) -> set[str]:
     return {each for each in set(shown) if unicodedata.category(each) in text.UNSEEN}
 
@@ -79,48 +93,48 @@ def unseen(shown: str) -> set[str]:
 @pytest.mark.parametrize(
     "ranges", [text.SURROGATES, text.UPPER_CONTROLS, text.LINE_ENDS, text.DIRECTION, text.ZERO_WIDTH, text.NO_INK]
 )
-def test_named_ranges_are_parts_of_what_is_not_seen(ranges: str) -> None:
-    found = re.findall(f"[{ranges}]", WHOLE)
+def test_named_ranges_are_parts_of_what_is_not_seen(ranges: str, every: Every) -> None:
+    found = re.findall(f"[{ranges}]", every.whole)
     assert found
-    assert set(found) <= set(UNSEEN)
+    assert set(found) <= set(every.unseen)
 
 
-def test_every_character_that_changes_direction_is_in_the_table() -> None:
+def test_every_character_that_changes_direction_is_in_the_table(every: Every) -> None:
     marks = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
-    changing = {each for each in UNSEEN if unicodedata.bidirectional(each) in marks} | set("\u061c\u200e\u200f")
-    assert changing == set(re.findall(f"[{text.DIRECTION}]", WHOLE))
+    changing = {each for each in every.unseen if unicodedata.bidirectional(each) in marks} | set("\u061c\u200e\u200f")
+    assert changing == set(re.findall(f"[{text.DIRECTION}]", every.whole))
 
 
 # ---- every character -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_nothing_unseen_is_left_but_lines_and_tabs() -> None:
-    assert unseen(escaped(WHOLE)) == {"\n", "\t"}
-    assert unseen(one_line(ALL_KINDS)) == set()
-    assert escaped(SEEN) == SEEN
+def test_nothing_unseen_is_left_but_lines_and_tabs(every: Every) -> None:
+    assert unseen(escaped(every.whole)) == {"\n", "\t"}
+    assert unseen(one_line(every.of_all_kinds)) == set()
+    assert escaped(every.seen) == every.seen
 
 
-def test_escapes_are_python_escapes_of_the_same_character() -> None:
-    for each in UNSEEN[::499]:
+def test_escapes_are_python_escapes_of_the_same_character(every: Every) -> None:
+    for each in every.unseen[::499]:
         assert one_line(each).encode("ascii").decode("unicode_escape", "surrogatepass") == each
 
 
-def test_half_a_pair_is_all_that_is_not_encodable() -> None:
-    shown = encodable(WHOLE)
+def test_half_a_pair_is_all_that_is_not_encodable(every: Every) -> None:
+    shown = encodable(every.whole)
     assert shown.encode().decode() == shown
-    assert encodable(re.sub(f"[{text.SURROGATES}]", "", WHOLE)) == re.sub(f"[{text.SURROGATES}]", "", WHOLE)
+    assert encodable(re.sub(f"[{text.SURROGATES}]", "", every.whole)) == re.sub(f"[{text.SURROGATES}]", "", every.whole)
     assert encodable("a\udcff\udc7f") == "a\\xff\\udc7f"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp950", "latin-1"])
-def test_a_terminal_of_any_encoding_obeys_none(encoding: str) -> None:
-    shown = for_terminal(ALL_KINDS, encoding)
+def test_a_terminal_of_any_encoding_obeys_none(encoding: str, every: Every) -> None:
+    shown = for_terminal(every.of_all_kinds, encoding)
     assert unseen(shown.encode(encoding).decode(encoding)) <= {"\n", "\t"}
 
 
-def test_xml_takes_every_character() -> None:
-    shown = escaped(ALL_KINDS)
+def test_xml_takes_every_character(every: Every) -> None:
+    shown = escaped(every.of_all_kinds)
     element = ET.Element("a", b=shown)
     element.text = shown
     back = ET.fromstring(ET.tostring(element))
@@ -128,16 +142,16 @@ def test_xml_takes_every_character() -> None:
     assert back.get("b") == shown
 
 
-def test_json_reads_the_same_and_holds_nothing_that_a_terminal_obeys() -> None:
-    document = json.dumps({"a": WHOLE}, ensure_ascii=False, indent=2)
+def test_json_reads_the_same_and_holds_nothing_that_a_terminal_obeys(every: Every) -> None:
+    document = json.dumps({"a": every.whole}, ensure_ascii=False, indent=2)
     shown = for_json(document)
-    assert json.loads(shown)["a"] == re.sub(f"[{text.SURROGATES}]", "\ufffd", WHOLE)
+    assert json.loads(shown)["a"] == re.sub(f"[{text.SURROGATES}]", "\ufffd", every.whole)
     assert not re.search(f"[{text.UPPER_CONTROLS}{text.DIRECTION}{text.LINE_ENDS}\\x00-\\x09\\x0b-\\x1f]", shown)
 
 
 @pytest.mark.slow
-def test_no_cell_begins_as_a_formula() -> None:
-    for each in ALL_KINDS:
+def test_no_cell_begins_as_a_formula(every: Every) -> None:
+    for each in every.of_all_kinds:
         for cell in (for_csv_cell(each + "1+1"), for_csv_cell(f" {each}1")):
             assert cell[0] not in text.FORMULA
             assert cell.lstrip()[0] not in text.FORMULA

@@ -369,3 +369,15 @@ def test_what_it_does_elsewhere_is_not_told_where_it_makes_nothing_right():
     assert "is another matter" in known.of_all()
     for subject in subjects:
         assert bool(known.says(subject, found.again(subject, 1)[0])) == (subject.input.shape[0] < 8)
+
+
+def test_what_grows_beyond_all_that_is_asked_is_given_up(tmp_path):
+    """Who multiplies by a list in place of its length gets millions of entries, which take seconds to look through."""
+    whole = "def count(names, times):\n    return len(names) * times\n"
+    at = whole.index("len(names)")
+    parts, edit = [whole], (0, at, at + len("len(names)"), "names")
+    code = repairs.TRIER.format(parts=parts, edits=[[edit]] * 2, flags=0, function="count", seconds=60)
+    made = {"__name__": "student", "__file__": "student.py"}
+    exec(code, made)  # noqa: S102 - as it stands in for a student's module
+    assert made["count"](["q", "v"], 30) == ["q", "v"] * 30
+    assert made["count"](["q", "v"], 3_000_000) is None

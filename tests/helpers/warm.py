@@ -143,7 +143,7 @@ def _borrow_values():
             return _own_line().line
 
     grader.Oracle = oracle.Oracle = Lent
-    class_run.Lender = Line
+    class_run.Lender = grader.Lender = Line
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from helpers.handed_in import read
+from markupsafe import escape
 from rich.console import Console
 
 from labgrade.answers.reader.reader import Reader
@@ -72,21 +73,13 @@ def filled(values):
 def courses(tmp_path_factory):
     """What each of the two courses shows of a hand-in, by the output's name."""
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(charts, "compared", drawn_once(charts.compared))
+        patched.setattr(charts, "compared", undrawn)
         yield [shower(tmp_path_factory.mktemp("course"), values, stack) for values in (ONE, OTHER)]
 
 
-def drawn_once(draw):
-    """A chart follows from what it is given (`test_pages.py`): one that is given the same is not drawn again."""
-    known = {}
-
-    def compared(rows, **more):
-        key = (*rows, *sorted(more.items()))
-        if key not in known:
-            known[key] = draw(rows, **more)
-        return known[key]
-
-    return compared
+def undrawn(rows, **more):
+    """A chart follows from what it is given (`test_pages.py`), so that this stands for it."""
+    return escape(f"{[*rows]} {sorted(more.items())}")
 
 
 def shower(root, values, stack):

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import warm
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.files.cache import PackedArrays
+from labgrade.run import grader as grader_module
 from labgrade.sandbox.runner import Runner
-from labgrade.spec import registry
+from labgrade.spec import course, registry
 from labgrade.truth import oracle as oracle_module
 from labgrade.truth import worker
 from labgrade.truth.lent import Borrowed, Lender
@@ -483,6 +485,14 @@ def test_workers_may_be_forks_of_one_that_has_torch_loaded(folder, monkeypatch, 
         one.close()
         assert one.value(QuantityCall(quantity="parent", parameters={"again": 2}), SUBJECT)[0] == os.getpid()
         assert two.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_graders_of_the_tests_start_no_process_that_loads_torch(folder):
+    warm.borrow()
+    with grader_module.Grader(course.find(folder)) as one:
+        assert one.oracle.lender() is not None
+        assert isinstance(one._lender, warm.Line)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")

@@ -18,6 +18,8 @@ def _code(at, text):
 
 
 def _is_plain(value, depth=4):
+    if isinstance(value, (dict, list, tuple)) and len(value) > 10_000:
+        return False  # what comes of a list in place of its length, mostly: millions, which nobody has asked for
     if isinstance(value, dict):
         return depth > 0 and all(isinstance(k, str) and _is_plain(v, depth - 1) for k, v in value.items())
     if isinstance(value, (list, tuple)):
