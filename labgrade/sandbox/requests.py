@@ -216,7 +216,7 @@ class Job:
 
     @property
     def may_read_nothing(self) -> bool:
-        """Return whether its function is called with a network alone: whoever gets an input runs it."""
+        """Return whether its function is called with a network alone: one with an input would run it."""
         given = (self.wanted or {}).get("given", ())
         return self.kind in {"call", "calls"} and not self.anew and "model" in given and "input" not in given
 
