@@ -180,8 +180,10 @@ class Candidates:
         """Return whether the line's numbers add up to what is right, or this one and another of the section."""
         parts = {each.number.value for each in self._said if each.line.place == meant.line.place}
         whole = sum(parts - {meant.number.value})
-        sums = {meant.number.value + each.number.value for each in self._said if not each.piece.small}
-        sums = set() if self._wanted.asked & SPECIAL else sums  # these and the others are all there are
+        others = {each.number.value for each in self._said if not each.piece.small} - {meant.number.value}
+        if self._wanted.asked & SPECIAL:  # these and the others are all there are
+            others = set()
+        sums = {meant.number.value + other for other in others}
         sums |= {whole, whole + meant.number.value} if len(parts) > PARTS else set()
         return any(isinstance(one, Number) and one.value in sums for one in self._wanted.right)
 
