@@ -179,7 +179,7 @@ class Candidates:
     def _parts_are_right(self, meant: Sighting) -> bool:
         """Return whether the line's numbers add up to what is right, or this one and another of the section."""
         parts = {each.number.value for each in self._said if each.line.place == meant.line.place}
-        whole = sum(parts - {meant.number.value})
+        whole = sum(parts - {meant.number.value}, Fraction(0))
         others = {each.number.value for each in self._said if not each.piece.small} - {meant.number.value}
         if self._wanted.asked & SPECIAL:  # these and the others are all there are
             others = set()
