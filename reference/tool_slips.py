@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from ._counting.engine import CountedSubject
     from ._counting.trace import Trace
+    from ._tools.sentences import Difference
+    from ._tools.table import Counted
 
 Names = list[str] | None
 _NAMES = range(1, 21)  # characters of a file's name
@@ -104,21 +106,33 @@ def _products(subject: CountedSubject, asked: str, *, layers: Names, bias: bool,
     alone = [replace(tool, one=True) for tool in TOOLS if not tool.one] if whole.batch > 1 else []
     for tool in (*TOOLS, *alone):
         made = counted(tool, whole, lambda: sample)
+        if made is None:
+            continue
+        to_asked = _ONE if asked == tool.unit else _HALF if asked == MACS else _TWO
+        differs: Difference | None = None
         for (of, unit, scale), how in _UNITS.items():
-            if made is None or of != asked or unit != tool.unit:
+            value = made.total * scale
+            if of != asked or unit != tool.unit or value in wanted or not (value.denominator == 1 or tool.fraction):
                 continue
-            to_asked = _ONE if asked == tool.unit else _HALF if asked == MACS else _TWO
-            differs = nearest(made.parts(), right, scale=to_asked)
-            if made.single:  # what differs is said of a sample, and the share is that of the whole
-                differs = replace(nearest(made.parts(), of_sample, scale=to_asked), share=differs.share)
             if made.single and scale / to_asked == whole.batch:  # which makes up for the batch: nobody can tell
                 continue
-            value = made.total * scale
+            differs = differs or _differing(made, right, of_sample, to_asked)
             in_macs = (asked, unit, scale) == _MACS_FOR_FLOPS and not made.single
-            if (differs or in_macs) and value not in wanted and (value.denominator == 1 or tool.fraction):
+            if differs or in_macs:
                 printed = int(value) if value.denominator == 1 else float(value)
                 found.append(Found(tool=tool.name, how=how, value=printed, differs=differs, note=made.note))
     return numbers(found, asked)
+
+
+def _differing(
+    made: Counted, right: list[list[nets.Piece]], of_sample: list[list[nets.Piece]], scale: Fraction
+) -> Difference:
+    """In what a tool's parts differ from what is right.
+
+    Where it sees a sample alone, what differs is said of that, and the share is that of the whole.
+    """
+    differs = nearest(made.parts(), right, scale=scale)
+    return replace(nearest(made.parts(), of_sample, scale=scale), share=differs.share) if made.single else differs
 
 
 def _rights(trace: Trace, asked: str, *, layers: Names, bias: bool) -> list[list[nets.Piece]]:

@@ -41,7 +41,7 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
     """The arguments of `explain`."""
     parser.add_argument("student", metavar="STUDENT")
     parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs, or all that begin so: 2-1")
-    parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
+    parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total, with all its cases")
     parser.add_argument(
         "--results", "--out", dest="out", type=Path, default=Path("results"), metavar="DIR", help="default: results"
     )
@@ -60,8 +60,7 @@ def explain(options: argparse.Namespace) -> int:
         held = {each.place: each for each in reading.held(ledger) if each.who == who}
     chosen = _stories_of_tasks(options.task, stories, options.out)
     if options.check is not None:
-        check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
-        chosen = [each for each in chosen if each.place[2] == check]
+        chosen = _stories_of_check(options.check, chosen, options.out)
     page = Page(Console(highlight=False))
     decided = {
         (each.name, task.lab, task.id, check.id): check.earned
@@ -95,6 +94,15 @@ def _stories_of_tasks(asked: str, stories: Sequence[Story], results: Path) -> li
     if not (exact or begun):
         _one_of(asked, dict.fromkeys(each.place[1] for each in stories), "task", results)
     return exact or begun
+
+
+def _stories_of_check(asked: str, stories: Sequence[Story], results: Path) -> list[Story]:
+    """Return the stories of a check: of all its cases, where its name has none."""
+    cases = [each for each in stories if each.place[2].partition("[")[0] == asked]
+    if cases:
+        return cases
+    check = _one_of(asked, [each.place[2] for each in stories], "check", results)
+    return [each for each in stories if each.place[2] == check]
 
 
 def _one_of(asked: str, known: Any, what: str, results: Path) -> str:

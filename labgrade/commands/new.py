@@ -191,9 +191,7 @@ def _ask_for_spec(options: argparse.Namespace, task: str, found: Course) -> dict
     points = _answer("points", options.points, _points, default="10")
     tolerance = _answer("tolerance", options.tolerance, _tolerance, default="")
     title = _answer("title", options.title, str, default=title_for(entry, subject))
-    publish = _answer(
-        "publish the value (yes or no)", "yes" if options.publish else _refuse_questions(options), _yes, default="no"
-    )
+    publish = _is_published(options)
     kind, value = _answer_type(found, call, _spec_of(subject, found), publish=publish)
     common, answer = handed_in(forms, task, quantity, about, kind)
     written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
@@ -219,6 +217,12 @@ def _ask_for_spec(options: argparse.Namespace, task: str, found: Course) -> dict
         "answers": {"value": {"type": kind, **answer}},
         "checks": [check],
     }
+
+
+def _is_published(options: argparse.Namespace) -> bool:
+    given = "yes" if options.publish else _refuse_questions(options)
+    published: bool = _answer("publish the value (yes or no)", given, _yes, default="no")
+    return published
 
 
 def _computed_of(about: str, entries: Mapping[str, Entry]) -> list[str]:

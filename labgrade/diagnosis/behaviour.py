@@ -67,6 +67,11 @@ class Behaviour:
     refuted: Sequence[str] = ()
     says: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def is_zero(self) -> bool:
+        """Return whether a function gives 0 for each small network: it may round, or leave much out."""
+        return all(isinstance(each.trial.value, Number) and each.trial.value.value == 0 for each in self.called)
+
 
 def applies(trials: Trials) -> bool:
     """Return whether a check has a function to call, and known slips."""

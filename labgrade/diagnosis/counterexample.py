@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Alternative, Check, Counterexample, Task
     from labgrade.diagnosis.probe import Trial, Trials
-    from labgrade.diagnosis.search import SearchResult
+    from labgrade.diagnosis.search import Foresight, SearchResult
 
 _VALUE = "another value"
 _LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
@@ -49,9 +49,16 @@ class SearchVerdict(NamedTuple):
 
 
 def judged(
-    trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = (), *, at_once: bool = False
+    trials: Trials,
+    plan: SearchPlan,
+    remembered: Iterable[Remembered] = (),
+    *,
+    at_once: bool = False,
+    foresight: Foresight[Trial] | None = None,
 ) -> SearchVerdict:
     """Return the verdict of a search. `remembered` has subjects to try first, and keeps new ones.
+
+    `foresight`: what the function does, as far as that is known.
 
     Raises:
         FaultError: a failure of labgrade's.
@@ -67,7 +74,7 @@ def judged(
         return SearchVerdict(absent)
     records = list(remembered)
     replayed = [each for each in (record.read() for record in records) if each]
-    found = search(plan, trials, wrong, replayed, trials.coming, at_once=at_once)
+    found = search(plan, trials, wrong, replayed, trials.coming, at_once=at_once, foresight=foresight)
     if not found.tried:
         return SearchVerdict(without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"))
     origin = found.tried[0][1].origin

@@ -163,6 +163,10 @@ class Diagnoser:
             return []
         return left
 
+    def known(self, check: Check) -> Behaviour | None:
+        """Return what was found out about a check's function so far."""
+        return self._known.get(_asked(check), (check, None))[1]
+
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
         """Return the verdict of a search, with what the function does, if nothing is said of that yet.
 
@@ -173,7 +177,7 @@ class Diagnoser:
             return verdict
         trials = Trials(self._grader, self._task, check, self._submission)
         behaviour = self._behaviour(trials, found.smallest[1].value if found.smallest is not None else None)
-        if behaviour is None or behaviour.holds is None or _rounded(behaviour.called):
+        if behaviour is None or behaviour.holds is None or behaviour.is_zero:
             says = self._repair_of(found, check)
             return replace(verdict, hint=says) if says else verdict
         if found.smallest is not None:
@@ -220,11 +224,6 @@ class Diagnoser:
         says, elsewhere = (tuple(words.get(each, each) for each in some) for some in (found.says, found.elsewhere))
         convention = words.get(found.convention, found.convention)
         return replace(found, says=says, elsewhere=elsewhere, convention=convention)
-
-
-def _rounded(called: Sequence[Called]) -> bool:
-    """Return whether a function gives 0 for each small network: it may round, or leave much out."""
-    return all(isinstance(each.trial.value, Number) and each.trial.value.value == 0 for each in called)
 
 
 def _asked(check: Check) -> str:

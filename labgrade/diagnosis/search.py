@@ -62,6 +62,13 @@ class SearchResult(Generic[T]):
     complete: bool = True
 
 
+class Foresight(NamedTuple, Generic[T]):
+    """What an attempt will probably come to, `coming`, and whether one came to the `same`."""
+
+    coming: Callable[[SubjectSpec], T]
+    same: Callable[[T, T], bool]
+
+
 def available() -> bool:
     """Return whether Hypothesis is installed."""
     return importlib.util.find_spec("hypothesis") is not None
@@ -143,6 +150,7 @@ def search(
     ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]] | None = None,
     *,
     at_once: bool = False,
+    foresight: Foresight[T] | None = None,
 ) -> SearchResult[T]:
     """Look for the smallest subject for which `attempt` gives a `wrong` result, and return it with all trials.
 
@@ -150,7 +158,8 @@ def search(
     followed. `first` are remembered subjects, each smallest one with others that were tried: where it is still wrong,
     they are tried again and nothing else is. Each subject is attempted once, so that an answer that changes from call
     to call can't confuse the search. `ahead` attempts several at once, as far as it can; a wrong one is attempted again
-    by itself, and that counts. `at_once`: all are probably right, so that the search begins with many.
+    by itself, and that counts. `at_once`: all are probably right, so that the search begins with many. `foresight`
+    leads the search where it can: what it foresees is then seen `ahead`, all of it together.
 
     Raises:
         FaultError: what `attempt` or `wrong` raises.
@@ -158,8 +167,9 @@ def search(
     trials = _Trials(plan, attempt, wrong)
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
-            known = ahead is not None and trials.all_right(ahead, at_once=at_once)
-            if not known and (smallest := trials.all_wrong() or _hypothesis(plan, trials.is_wrong)):
+            smallest = trials.as_foreseen(ahead, foresight) if ahead is not None and foresight is not None else None
+            known = smallest is None and ahead is not None and trials.all_right(ahead, at_once=at_once)
+            if not known and (smallest := smallest or trials.all_wrong() or _hypothesis(plan, trials.is_wrong)):
                 trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
             raise trials.fault
@@ -218,6 +228,39 @@ class _Trials(Generic[T]):
         path = _drawn[key].wrong if (key := repr(self._plan)) in _drawn else ()
         return path[-1] if path and all(map(self.is_wrong, path)) else None
 
+    def as_foreseen(
+        self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], foresight: Foresight[T]
+    ) -> SubjectSpec | None:
+        """Return the smallest subject, if all that the search asks about comes to what was foreseen of it.
+
+        Hypothesis would have asked for the same then, each by itself. The smallest one is attempted so, too.
+        """
+        coming: dict[str, tuple[SubjectSpec, T]] = {}
+
+        def is_wrong(subject: SubjectSpec) -> bool:
+            key = _key(subject)
+            try:
+                if key not in coming:
+                    coming[key] = subject, foresight.coming(subject)
+                return bool(self._wrong(coming[key][1]))
+            except FaultError as error:
+                raise _StopError from error
+
+        try:
+            smallest = _hypothesis(self._plan, is_wrong)
+            seen = dict(zip(coming, ahead([each for each, _ in coming.values()]), strict=False))
+            seen |= {} if smallest is None else {_key(smallest): self._attempt(smallest)}
+        except (FaultError, _StopError):  # whatever it is, it comes again
+            return None
+        if smallest is None or not all(
+            key in seen and foresight.same(seen[key], own) for key, (_, own) in coming.items()
+        ):
+            return None
+        self._ahead = seen
+        for subject, _ in coming.values():
+            self.is_wrong(subject)
+        return smallest
+
     def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
         """Return the right trials up to the first that is not right. What fails here fails again by itself."""
         try:
@@ -233,7 +276,8 @@ class _Trials(Generic[T]):
         """
         key = _key(subject)
         if key not in self.known:
-            trial, kind = (self._ahead[key], "") if key in self._ahead else self._attempted(subject)
+            ahead = (self._ahead[key], self._wrong(self._ahead[key])) if key in self._ahead else None
+            trial, kind = ahead or self._attempted(subject)
             self.kind = self.kind or kind
             self.known[key] = (trial, kind)
             self.found.tried.append((subject, trial, kind))

@@ -249,8 +249,7 @@ def _first_step(submission: SubmissionReport, found: Sequence[Cause], total: Tot
     cause = next((each for each in found if each.points and each.outcome is not Outcome.FAULT), None)
     if cause is not None:
         return f"{_places_of(cause)}, worth {_points(cause.points, 'more ')}"
-    done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
-    return terminal.first_step(submission) or done
+    return terminal.advice(submission, total)
 
 
 def _places_of(cause: Cause) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from labgrade.core.points import Totals
-    from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.core.results import Decision, Graded, Report, SubmissionReport, TaskReport
     from labgrade.reports.summary import MissingTask
     from labgrade.verdict import Verdict
 
@@ -72,7 +72,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = final_totals(submission)
     heading(page, submission, total)
-    page.paragraph("", indent=0, label="do first: ", own=_advice(submission, total))
+    page.paragraph("", indent=0, label="do first: ", own=advice(submission, total))
     said: dict[str, tuple[str, str]] = {}
     told: Told = {}
     alone, short = len(submission.tasks) == 1, False
@@ -261,13 +261,17 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
             page.paragraph(note, indent=BODY, label="note: ")
     said.update(verdict.notes)
     if staff and check.decision is not None:
-        own = f"{check.decision.machine.outcome}: {full_reason(check.decision.machine)}"
-        page.paragraph(f"by {check.decision.by}, {check.decision.at}", indent=BODY, label="decided: ", style="dim")
-        page.paragraph(own, indent=BODY, label="labgrade says: ", style="dim")
+        _decided(page, check.decision)
     if check.answer_from and not short:
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim", theirs=True)
     if staff:
         _facts(page, verdict)
+
+
+def _decided(page: Page, decision: Decision) -> None:
+    own = f"{decision.machine.outcome}: {full_reason(decision.machine)}"
+    page.paragraph(f"by {decision.by}, {decision.at}", indent=BODY, label="decided: ", style="dim")
+    page.paragraph(own, indent=BODY, label="labgrade says: ", style="dim")
 
 
 def mark(page: Page, check: Graded) -> tuple[str, str]:
@@ -320,8 +324,10 @@ def outcome_line(page: Page, submission: SubmissionReport, outcome: Outcome, lab
         page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
 
 
-def _advice(submission: SubmissionReport, total: Totals) -> str:
+def advice(submission: SubmissionReport, total: Totals) -> str:
     """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+    if not submission.tasks:
+        return "nothing, no task was graded"
     done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
     return first_step(submission) or done
 

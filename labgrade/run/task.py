@@ -18,6 +18,7 @@ from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.fitting import typed
+from labgrade.diagnosis.foresight import foresight
 from labgrade.diagnosis.of_number import with_number
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
 from labgrade.diagnosis.stated import Means, by_itself
@@ -350,9 +351,9 @@ class TaskGrading:
         """Search the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
         plan = plan_of(self.task, cast("Counterexample", check.counterexample))
-        known = [self._verdicts[name] for name in self._verdicts if self.items[name].check.answer == check.answer]
-        likely = bool(known) and all(each.outcome is Outcome.CORRECT for each in known)
-        found = judged(trials, plan, [memory(self.task, check, trials.content())], at_once=likely)
+        known = {own.outcome for name, own in self._verdicts.items() if self.items[name].check.answer == check.answer}
+        seen, records = foresight(trials, self._diagnoser.known(check)), [memory(self.task, check, trials.content())]
+        found = judged(trials, plan, records, at_once=known == {Outcome.CORRECT}, foresight=seen)
         return (self._diagnoser.searched(found, check) if self._explains else found.verdict), found.origin
 
     def _judging(self, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:

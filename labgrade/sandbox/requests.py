@@ -175,11 +175,13 @@ class Ready:
     """The subjects that a branch of a server should have ready for a job.
 
     `several`: the branch has the subjects of other jobs ready, too, because nothing that its jobs say reaches a
-    student. Any other has one subject, so that no job sees what another is given.
+    student. Any other has one subject, so that no job sees what another is given. `blank`: weights that nobody has
+    drawn will do.
     """
 
     subjects: Sequence[Mapping[str, Any]] = ()
     several: bool = False
+    blank: bool = False
 
     @property
     def branch(self) -> str:
@@ -194,7 +196,8 @@ class Job:
     `lay` puts the working copy into a folder that does not exist yet; `same` returns a key of its files, so that one
     copy serves all jobs with that key, and None where it must be laid anew; `server` is the kind that is asked;
     `wanted` are values of a subject, `anew` where the child is to build them itself; `errors`: stderr is returned by
-    itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result as it comes.
+    itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result as it comes; `blank`:
+    it reads no weight, as far as is known.
     """
 
     kind: str
@@ -205,10 +208,17 @@ class Job:
     wanted: Mapping[str, Any] | None = None
     attempt: bool = False
     anew: bool = False
+    blank: bool = False
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
     same: Callable[[], object | None] = lambda: None
+
+    @property
+    def may_read_nothing(self) -> bool:
+        """Return whether its function is called with a network alone: whoever gets an input runs it."""
+        given = (self.wanted or {}).get("given", ())
+        return self.kind in {"call", "calls"} and not self.anew and "model" in given and "input" not in given
 
     @property
     def is_trusted(self) -> bool:
@@ -235,10 +245,11 @@ class Job:
         some = self.wanted and not self.anew and needs_values(tuple(self.wanted["given"]))
         wanted = self.wanted if self.wanted and some else {}
         if wanted.get("subject") is not None:
-            return Ready([_of_any_input(wanted["subject"])] if wanted["subject"]["model"] != GENERATED else [])
+            own = [_of_any_input(wanted["subject"])] if wanted["subject"]["model"] != GENERATED else []
+            return Ready(own, blank=self.blank)
         slow = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]
         fit = self.attempt or len(slow) == 1
-        return Ready(list(map(_of_any_input, slow)) if fit else [], several=self.attempt)
+        return Ready(list(map(_of_any_input, slow)) if fit else [], several=self.attempt, blank=self.blank)
 
 
 def _of_any_input(subject: Mapping[str, Any]) -> dict[str, Any]:

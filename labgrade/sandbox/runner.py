@@ -17,6 +17,7 @@ from labgrade.core.execution import Execution, Limits
 from labgrade.core.subject import Given, as_plain
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
+from labgrade.sandbox.host.branch import WeightReaders
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.job_folders import JobFolders
@@ -68,7 +69,7 @@ class Runner:
         self._torch_home = str(torch_home.resolve()) if torch_home else ""
         offered = (self._torch_home,) if torch_home else ()
         self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
-        self._folders = JobFolders(self._servers)
+        self._folders, self._readers = JobFolders(self._servers), WeightReaders()
         self.fork, self._spare_seconds = self._servers.fork, spare_seconds
         self.patience: Patience | None = None
 
@@ -358,9 +359,13 @@ class Runner:
             FaultError: the sandbox cannot be used.
         """
         try:
+            job = self._readers.blank(job) if self._servers.may_link(job.server) else job
             for _ in range(2):  # where what kept it is gone it begins anew
                 with self._folders.folder_of(job) as folder:
                     ending = self._begun(job, folder)
+                    if ending is not None and ending.was_blind:
+                        job = self._readers.note(job)
+                        ending = self._begun(job, folder)
                 if ending is not None and not ending.should_retry(trusted=job.is_trusted, taken=job.take is not None):
                     break
         except OSError as error:

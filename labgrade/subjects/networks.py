@@ -23,6 +23,7 @@ GENERATED = "generated/network"
 OPTIONS = frozenset({"program"})
 MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/attention": {"kernel_size": 8, "stride": 8},
+    "micro/averaged": {"kernel_size": 3, "dilation": 2},
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
     "micro/scales": {"kernel_size": 3, "padding": 2, "dilation": 2},
@@ -35,6 +36,7 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
 }
 _ATTENTION, _TIED = "micro/attention", "micro/tied"
 _SCALES, _UNORDERED = "micro/scales", "micro/unordered"
+_AVERAGED = "micro/averaged"  # with layers that other counts take for work
 _DERIVED = "micro/same_padding"  # of classes derived from torch's
 _NORM = "micro/wide_norm"  # whose buffers are no weights
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
@@ -164,6 +166,7 @@ def micro(name: str) -> torch.nn.Module:
     `micro/same_padding` layers are of classes derived from torch's. The dilated convolution of `micro/scales`
     has two names and runs on two sizes; in `micro/unordered` layers run in
     another order than they are defined in, a linear one on images and a transposed convolution among them.
+    `micro/averaged` has an average pool, a group norm and a GELU.
     """
     import torch
     from torch import nn
@@ -182,9 +185,11 @@ def micro(name: str) -> torch.nn.Module:
     first, second = (256, 384) if wide else (8, 12)
     conv, linear = (_own("OwnConv2d"), _own("OwnLinear")) if name == _DERIVED else (nn.Conv2d, nn.Linear)
     head, body = nn.Conv2d(3, first, **MICRO[name]), conv(first, second, 3, groups=4)
-    norm = [nn.BatchNorm2d(first)] if name == _NORM else []
+    between: list[nn.Module] = [nn.BatchNorm2d(first)] if name == _NORM else []
+    if name == _AVERAGED:
+        between = [nn.AvgPool2d(2), nn.GroupNorm(2, first), nn.GELU()]
     tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), linear(16 * second, 10)
-    return nn.Sequential(head, *norm, nn.ReLU(inplace=True), body, *tail)
+    return nn.Sequential(head, *between, nn.ReLU(inplace=True), body, *tail)
 
 
 def generated(program: object) -> torch.nn.Module:

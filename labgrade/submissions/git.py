@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.submissions import archive_records
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
     from pathlib import Path
 
@@ -44,10 +45,14 @@ def commit_of_submission(folder: Path, opening: Opening) -> Commit:
 
 
 class RepositoryAround:
-    """The last commits that touch hand-ins in the grader's repository, found for a whole folder at once."""
+    """The last commits that touch hand-ins in the grader's repository, found for a whole folder at once.
 
-    def __init__(self, opening: Opening) -> None:
+    `wanted`: the only names of entries that will be asked for, as git walks the history for each; None is all.
+    """
+
+    def __init__(self, opening: Opening, wanted: Collection[str] | None = None) -> None:
         self._opening = opening
+        self._wanted = wanted
         self._folders: dict[Path, dict[str, datetime]] = {}
 
     def at(self, entry: Path) -> datetime | None:
@@ -62,7 +67,8 @@ class RepositoryAround:
             folder = folder.resolve()
             top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
             below = folder.relative_to(top)
-            names = {(below / each.name).as_posix(): each.name for each in sorted(folder.iterdir())}
+            there = self._wanted if self._wanted is not None else sorted(each.name for each in folder.iterdir())
+            names = {(below / each).as_posix(): each for each in there}
         except OSError:  # what may not be looked at is no evidence
             return {}
         git, head = _linked(top / ".git")

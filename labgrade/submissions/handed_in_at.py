@@ -59,7 +59,7 @@ def moments(
     `zone` is that of times that name none: those in a zip archive, or in a file's name. What lies more than a day
     after `now` is not believed, nor what is older than 1990. `opening` opens archives and repositories.
     """
-    latest = (now or datetime.now(UTC)) + A_WHILE
+    latest, names = (now or datetime.now(UTC)) + A_WHILE, tuple(names)
     if collected.is_one(source):
         told = collected.read(source)
         return {name: Moment(at=at, by=by, remarks=more) for name in names for at, by, more in [told.moment(name)]}
@@ -72,7 +72,7 @@ def moments(
             for name in names
         }
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
-    around = git.RepositoryAround(opening)
+    around = git.RepositoryAround(opening, [each.name for name in names for each in entries.get(name, ())])
     files = {name: [each for each in own if platforms.is_canvas(each.name)] for name, own in entries.items()}
     several = sum(map(bool, files.values())) > 1
     downloaded = several and _of_a_download([at for own in files.values() for at in _files(own)])

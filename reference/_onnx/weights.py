@@ -25,6 +25,7 @@ _RAW, _FLOATS, _DOUBLES = 9, 4, 10
 _CONTIGUOUS = {_RAW: None, _FLOATS: "<f4", _DOUBLES: "<f8"}  # fields whose bytes are the elements, one behind the other
 _TYPE_OF = {_FLOATS: onnx.TensorProto.FLOAT, _DOUBLES: onnx.TensorProto.DOUBLE}
 _TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+_HELD_BYTES = 64 << 20  # of views, of whose pages about as many stay
 
 
 _OPEN: WeakSet[mmap.mmap] = WeakSet()
@@ -47,6 +48,7 @@ class Weights:
         self.model = load(path)
         self._path = path
         self._maps: dict[Path, mmap.mmap] = {}
+        self._given = 0
 
     def array(self, tensor: onnx.TensorProto) -> Array:
         """The values of a tensor of this model.
@@ -93,6 +95,10 @@ class Weights:
             message = f"the tensor '{of.name}' holds {length:,} bytes where its shape {list(shape)} needs "
             message += f"{count * dtype.itemsize:,}"
             raise ModelError(message)
+        self._given += length
+        if self._given > _HELD_BYTES:  # what was looked at before is seldom looked at again
+            give_pages_back()
+            self._given = 0
         return np.frombuffer(content, dtype, count, begin).reshape(shape)
 
     def _packed(self, tensor: onnx.TensorProto, field: int, begin: int, finish: int) -> Array:

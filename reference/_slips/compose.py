@@ -9,12 +9,13 @@ each other, but for those in `TOGETHER`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -182,6 +183,22 @@ class Composition:
                 yield from (each for names in near if compatible(each := (*chosen, *names), self.library))
 
 
+class _Effect(NamedTuple):
+    """What a slip adds to each part, or multiplies it by: whole numbers `over` one that is common to all.
+
+    To compute with these takes a tenth of the time that fractions take.
+    """
+
+    adds: bool
+    said: tuple[int, ...]
+    over: int
+
+
+def _effect_of(said: Factors, *, adds: bool) -> _Effect:
+    over = math.lcm(*(each.denominator for each in said))
+    return _Effect(adds, tuple(each.numerator * (over // each.denominator) for each in said), over)
+
+
 @dataclass(kw_only=True)
 class _SlippedParts:
     """Parts, and what each slip of a library says of them."""
@@ -190,9 +207,9 @@ class _SlippedParts:
     library: Library
     problem: str = ""
     _said: dict[str, Factors | None] = field(default_factory=dict)
-    _effects: list[tuple[bool, Factors]] = field(default_factory=list)
+    _effects: list[_Effect] = field(default_factory=list)
     _effect_of: dict[str, int] = field(default_factory=dict)
-    _numbered: dict[tuple[bool, Factors], int] = field(default_factory=dict)
+    _numbered: dict[_Effect, int] = field(default_factory=dict)
     _sums: dict[tuple[int, ...], dict[str, int | Fraction]] = field(default_factory=dict)
     _renamed: dict[str, _SlippedParts] = field(default_factory=dict)
 
@@ -235,27 +252,30 @@ class _SlippedParts:
             message = f"there is no occasion for the slip '{name}'"
             raise ValueError(message)
         if name not in self._effect_of:
-            self._effect_of[name] = self._number(self.library[name].of in ADDING, tuple(map(_exact, said)))
+            self._effect_of[name] = self._number(_effect_of(said, adds=self.library[name].of in ADDING))
         return self._effect_of[name]
 
-    def _number(self, adds: bool, said: Factors) -> int:  # noqa: FBT001 - the two are what an effect is
-        if all(each == (not adds) for each in said):
+    def _number(self, effect: _Effect) -> int:
+        if all(each == (0 if effect.adds else effect.over) for each in effect.said):
             return 0
-        if (adds, said) not in self._numbered:
-            self._effects.append((adds, said))
-            self._numbered[adds, said] = len(self._effects)
-        return self._numbered[adds, said]
+        if effect not in self._numbered:
+            self._effects.append(effect)
+            self._numbered[effect] = len(self._effects)
+        return self._numbered[effect]
 
     def _summed(self, effects: Sequence[int]) -> dict[str, int | Fraction]:
-        done = [self._effects[effect - 1] for effect in effects]
-        weights: list[int | Fraction] = [int(part.counted) for part in self.parts]
-        for adds, said in sorted(done, key=lambda each: not each[0]):
-            weights = [one + other if adds else one * other for one, other in zip(weights, said, strict=True)]
+        weights, over = [int(part.counted) for part in self.parts], 1
+        for adds, said, below in sorted((self._effects[each - 1] for each in effects), key=lambda each: not each.adds):
+            if adds:
+                weights = [one * below + other * over for one, other in zip(weights, said, strict=True)]
+            else:
+                weights = [one * other for one, other in zip(weights, said, strict=True)]
+            over *= below
         rows: dict[str, int | Fraction] = {}
         for part, weight in zip(self.parts, weights, strict=True):
             if weight:
                 rows[part.row] = rows.get(part.row, 0) + part.count * weight
-        return rows
+        return rows if over == 1 else {row: _exact(Fraction(total, over)) for row, total in rows.items()}
 
     def makes_up_for(self, name: str, adding: str) -> bool:
         """Whether a slip leaves out whatever counts anyway of the things that another one adds, and they do count."""

@@ -19,6 +19,7 @@ import onnx
 
 from .._onnx.weights import give_pages_back
 from .node_kinds import disagreement
+from .pieces import Pieces, in_pieces, mapped
 from .rounding import CLOSE, sizes_of_terms
 from .runtimes import RefusedError, by_onnxruntime, by_reference, in_words_of, inlined, with_products_in_words
 
@@ -61,18 +62,18 @@ def execute(
     seed = secrets.randbits(64)
     try:
         with _limited(seconds):
-            give_pages_back()  # onnxruntime has the weights twice while it loads them
+            give_pages_back()
             generator = np.random.default_rng(seed)
             feeds = {name: _drawn(generator, proof, name) for name, _, _ in proof.original.inputs}
             given = {theirs: feeds[ours] for theirs, ours in proof.inputs.items()}
             given |= proof.own.draw(generator) if proof.own is not None else {}
-            wanted = by_onnxruntime(str(original), feeds) if proof.own is None else _own_outputs(proof, feeds, given)
-            model = onnx.load(str(submitted))  # after the session of the original is gone: each holds all weights
-            got = _run(submitted, model, given, declared, seconds)
+            wanted = _of_original(original, feeds) if proof.own is None else _own_outputs(proof, feeds, given)
+            whole = in_pieces(submitted)  # after the session of the original is gone: each holds all weights
+            got = _run(submitted, whole, given, declared, seconds)
             done = _compared(got, wanted, proof.outputs, seed, lambda name: _terms(name, original, proof, feeds, given))
             if not done.is_counterexample or proof.own is not None:
                 return replace(done, is_counterexample=False)
-            return replace(done, is_counterexample=_is_confirmed(model, given, declared, got))
+            return replace(done, is_counterexample=_is_confirmed(whole, given, declared, got))
     except RefusedError as error:
         return TiledExecution(outcome="refused" if error.is_certain else "unsure", says=str(error))
     except _TooLongError:
@@ -91,6 +92,21 @@ def _terms(name: str, original: Path, proof: Proof, feeds: Mapping[str, Array], 
     if proof.own is not None:
         return float(np.max(np.abs(_own_outputs(proof, feeds, given, absolute=True)[name]), initial=0.0))
     return sizes_of_terms(onnx.load(str(original)), feeds)[name]
+
+
+def _of_original(path: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """The original's outputs. Of what it holds twice while it loads a file, onnxruntime has nothing where it maps it.
+
+    Raises:
+        RefusedError: as `by_onnxruntime`.
+    """
+    real = path.resolve()  # no runtime follows a link to external data
+    try:
+        return by_onnxruntime(mapped(real), feeds, folder=real.parent)
+    except (ValueError, RefusedError) as error:
+        if isinstance(error, RefusedError) and not error.is_certain:
+            raise
+    return by_onnxruntime(str(path), feeds)
 
 
 def _own_outputs(
@@ -113,8 +129,9 @@ def _own_outputs(
 
 
 def _run(
-    path: Path, model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str], seconds: float
+    path: Path, whole: Pieces, feeds: Mapping[str, Array], declared: frozenset[str], seconds: float
 ) -> dict[str, Array]:
+    model = whole.model
     if model.functions and inlined(model) > _MOST_INLINED:
         message = "its functions are too many nodes to be run"
         raise RefusedError(message, is_certain=False)
@@ -123,24 +140,25 @@ def _run(
         if plain is model:
             return by_onnxruntime(str(path), feeds, seconds)
         try:
+            plain = with_products_in_words(onnx.load(str(path)), declared)
             return by_onnxruntime(plain.SerializeToString(), feeds, seconds)
         except RefusedError as error:
             raise RefusedError(in_words_of(model, str(error), declared), is_certain=error.is_certain) from None
-    values = by_reference(model, feeds, declared, quickly=True)
-    wrong = disagreement(model, values, declared)
+    values = by_reference(model, {**whole.initializers, **feeds}, declared, quickly=True)
+    wrong = disagreement(model, values, declared, whole.initializers)
     if wrong:
         raise RefusedError(wrong, is_certain=False)
     return {output.name: values[output.name] for output in model.graph.output}
 
 
 def _is_confirmed(
-    model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str], got: Mapping[str, Array]
+    whole: Pieces, feeds: Mapping[str, Array], declared: frozenset[str], got: Mapping[str, Array]
 ) -> bool:
     """Whether a second runtime gives these outputs, too. A file of many nodes was run by two already."""
-    if len(model.graph.node) > _MOST_NODES:
+    if len(whole.model.graph.node) > _MOST_NODES:
         return True
     try:
-        again = by_reference(model, feeds, declared)
+        again = by_reference(whole.model, {**whole.initializers, **feeds}, declared)
     except _TooLongError:
         raise
     except Exception:  # noqa: BLE001 - whatever it lacks, it confirms nothing

@@ -17,7 +17,7 @@ from .rounding import CLOSE, size_of_terms
 from .runtimes import WINDOWED, RefusedError, by_onnxruntime, is_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from .values import Array
 
@@ -26,13 +26,18 @@ _SMALL = 4096  # elements of a constant that goes with the node: axes, sizes, in
 _CLOSE = 1e-3
 
 
-def disagreement(model: onnx.ModelProto, values: Mapping[str, Any], declared: frozenset[str]) -> str:
-    """What onnxruntime refuses or computes otherwise than the reference implementation did; nothing where all agree."""
+def disagreement(
+    model: onnx.ModelProto, values: Mapping[str, Any], declared: frozenset[str], initializers: Collection[str] = ()
+) -> str:
+    """What onnxruntime refuses or computes otherwise than the reference implementation did; nothing where all agree.
+
+    `initializers`: names of those that the model came without.
+    """
     names = [node.name for node in model.graph.node if node.name]
     if len(set(names)) != len(names):
         return f"two nodes have the name '{next(name for name in names if names.count(name) > 1)}'"
     kinds = _kinds(model, values, declared)
-    constants = {tensor.name for tensor in model.graph.initializer}
+    constants = {*initializers, *(tensor.name for tensor in model.graph.initializer)}
     graph = onnx.GraphProto(name="kinds")
     feeds: dict[str, Array] = {}
     wanted: dict[str, tuple[onnx.NodeProto, Array]] = {}

@@ -15,6 +15,7 @@ from .graph import STANDARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from .values import Array
 
@@ -35,8 +36,10 @@ class RefusedError(Exception):
         self.is_certain = is_certain
 
 
-def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array], seconds: float = _SECONDS) -> dict[str, Array]:
-    """The outputs of a file or a serialized model.
+def by_onnxruntime(
+    model: str | bytes, feeds: Mapping[str, Array], seconds: float = _SECONDS, folder: Path | None = None
+) -> dict[str, Array]:
+    """The outputs of a file or a serialized model; `folder` is where the external data of the latter lies.
 
     Raises:
         RefusedError: onnxruntime does not take it, or takes more than these seconds of CPU.
@@ -48,6 +51,8 @@ def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array], seconds: floa
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if folder is not None:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     run = onnxruntime.RunOptions()
     options.add_session_config_entry("session.disable_prepacking", "1")  # for one run it costs more than it saves
     try:

@@ -174,6 +174,63 @@ def test_what_is_tried_is_drawn_once_for_a_class_and_is_the_same(monkeypatch):
     assert not drawn
 
 
+def padded(subject):
+    """A value that is wrong, and so not 0, for the networks with padding."""
+    return json.dumps(subject.options).count('"padding": [1')
+
+
+@pytest.mark.parametrize(
+    ("foreseen", "alone", "calls"),
+    [
+        (padded, padded, "together"),
+        (lambda subject: 2 * padded(subject), padded, "each"),  # another mistake
+        (lambda subject: 1 - bool(padded(subject)), padded, "each"),
+        (padded, lambda subject: padded(subject) + 1, "each"),  # one that does something else in a process of its own
+    ],
+)
+def test_a_search_whose_end_is_foreseen_comes_to_the_same(foreseen, alone, calls):
+    plan = SearchPlan(among="cnn", tries=20)
+    attempts, together = [], []
+
+    def attempt(subject):
+        attempts.append(subject)
+        return alone(subject)
+
+    def wrong(value):
+        return "wrong" if value else ""
+
+    def ahead(subjects):
+        together.append(list(subjects))
+        return [padded(each) for each in subjects]
+
+    usual = look(plan, attempt, wrong, (), ahead)
+    assert usual.smallest is not None
+    counted, attempts[:], together[:] = len(attempts), [], []
+    found = look(plan, attempt, wrong, (), ahead, foresight=engine.Foresight(foreseen, lambda one, other: one == other))
+    assert (found.tried, found.smallest, found.complete) == (usual.tried, usual.smallest, True)
+    if calls == "together":
+        assert attempts == [found.smallest[0]]
+        assert together == [[subject for subject, _, _ in found.tried]]
+    else:
+        assert len(attempts) in (counted, counted + 1)
+
+
+@pytest.mark.parametrize("error", [FaultError("no value"), None])
+def test_what_can_not_be_foreseen_is_searched_as_ever(error):
+    def coming(_):
+        if error is not None:
+            raise error
+        return 0
+
+    plan = SearchPlan(among="cnn", tries=20)
+    usual = look(plan, padded, lambda value: "wrong" if value else "")
+    led = engine.Foresight(coming, lambda one, other: one == other)
+    found = look(
+        plan, padded, lambda value: "wrong" if value else "", (), lambda some: map(padded, some), foresight=led
+    )
+    assert (found.tried, found.smallest) == (usual.tried, usual.smallest)
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_function_that_is_probably_right_is_tried_on_all_networks_at_once(at_once):
     plan, asked = SearchPlan(among="cnn", tries=20), []

@@ -136,6 +136,10 @@ def test_it_says_what_to_do_first(checks, first):
     assert f"\ndo first: {first}\n" in shown(task("1-1", "A", *checks), task("1-2", "B"))
 
 
+def test_nobody_is_done_whose_task_could_not_be_graded():
+    assert "\ndo first: nothing, no task was graded\n" in shown()
+
+
 def test_lines_around_a_report_count_too():
     file = io.StringIO()
     report = Report(submissions=(SubmissionReport(name="ann", tasks=twenty()),))

@@ -6,12 +6,14 @@ import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from helpers import ledger_of
 from helpers.class_sample import CLASS, essay, graded, report, student, submission
 
 from labgrade.cli import main
+from labgrade.commands import explain
 from labgrade.core.errors import UsageError
 from labgrade.core.results import Report
 from labgrade.ledger import database, rows
@@ -321,6 +323,18 @@ def test_the_folder_of_results_need_not_be_named(course, capsys):
         assert main(["explain", "bob", begun, "total"]) == 0
         assert capsys.readouterr().out == said
     assert main(["explain", "bob", "mops"]) == 2
+
+
+def test_a_check_stands_for_all_its_cases(tmp_path):
+    stories = [SimpleNamespace(place=("lab", "macs", check)) for check in ("total", "other[a]", "other[b]", "others")]
+
+    def of(asked):
+        return [each.place[2] for each in explain._stories_of_check(asked, stories, tmp_path)]
+
+    assert of("other") == ["other[a]", "other[b]"]
+    assert (of("other[b]"), of("others"), of("total")) == (["other[b]"], ["others"], ["total"])
+    with pytest.raises(UsageError, match="there is no check 'oth'"):
+        of("oth")
 
 
 def test_names_are_kept_back_until_release(run, course):

@@ -182,7 +182,7 @@ def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
             assert call(other, tmp_path / f"second{number}", COUNTS).value == 4
         time.sleep(0.3)
         assert list(lent._branches.values()) == [line]
-        assert fork_server._is_there(line.line), "who used it did not end it"
+        assert line.is_there, "who used it did not end it"
     before = len(family(os.getpid()))
     assert call(runner, tmp_path / "third", COUNTS).value == 4
     assert _wait_for(lambda: len(family(os.getpid())) <= before), "the job and its keeper are gone"

@@ -1,9 +1,12 @@
 """Weights that a server has ready: a fork copies nothing of them, and no job changes another's."""
 
+import json
 import mmap
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +15,8 @@ import torch
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.subject import Shelf
-from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.host.branch import BlankWeights, can_be_blank
+from labgrade.sandbox.requests import CallRequest, Ready
 from labgrade.sandbox.runner import Runner
 from labgrade.subjects import models
 
@@ -196,3 +200,106 @@ def test_a_server_draws_the_weights_of_a_network_once_for_all_of_its_branches(tm
         server._weights._keep("large", os.dup(file))
         assert not server._weights._files, "beyond the bound none is kept"
     assert not server._weights._files
+
+
+COUNTS = "def f(model):\n    return sum(each.numel() for each in model.parameters())\n"
+TELLS = {
+    "a sum": "float(model.classifier[1].weight.detach().double().sum())",
+    "one value, whatever comes": "f_or_none(model)",
+    "a copy": "float(__import__('copy').deepcopy(model).features[0].weight.detach()[0, 0, 0, 0])",
+    "what a call gives": "float(model(__import__('torch').ones(1, 3, 64, 64)).detach().abs().sum())",
+    "a file's size, and what is in it": "saved(model)",
+    "a child's": "in_a_child(model)",
+}
+HELPS = """
+import io, os, torch
+def f_or_none(model):
+    try:
+        return float(model.features[0].weight.detach().flatten()[-1])
+    except BaseException:
+        return None
+def saved(model):
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    return sum(file.getvalue())
+def in_a_child(model):
+    ours, theirs = os.pipe()
+    if not os.fork():
+        os.write(theirs, model.features[0].weight.detach().numpy().tobytes()[:64])
+        os._exit(0)
+    os.wait()
+    return list(os.read(ours, 64))
+"""
+
+
+def squeezenet(runner, folder, text, **changes):
+    (folder / "hw.py").write_text(text)
+    subject = SubjectSpec(model="torchvision/squeezenet1_1", input=InputSpec(shape=SHAPE))
+    ask = {"folder": folder, "file": "hw.py", "function": "f", "given": ("model",), "limits": Limits()}
+    return runner.run(CallRequest(**{"subject": subject, **ask, **changes}))
+
+
+def test_no_weights_are_drawn_for_functions_that_read_none(tmp_path):
+    with Runner() as runner:
+        assert squeezenet(runner, tmp_path, COUNTS).value == 1_235_496
+        server = runner._servers.get("students")
+        ((_, branch),) = server._branches.items()
+        assert branch.serves(blank=True)
+        assert not branch.serves(blank=False)
+        assert (len(branch.blank), branch.bytes, list(server._weights._files)) == (1, 0, [])
+        named = "def f(model):\n    return [name for name, _ in model.named_parameters()][0]\n"
+        assert squeezenet(runner, tmp_path, named).value == "features.0.weight"
+        assert list(server._branches.values()) == [branch], "one serves them all"
+        # Whoever asks for a branch of its own, as another grader does, gets weights.
+        server.lend(Ready([json.loads(text) for text in branch.ready], blank=True), lambda _: None)
+        (lent,) = server._branches.values()
+        assert (lent.blank, len(server._weights._files)) == ([], 1)
+
+
+@pytest.mark.parametrize("expression", TELLS.values(), ids=TELLS)
+def test_a_function_that_reads_weights_gets_them_though_others_do_not(tmp_path, expression):
+    text = f"{HELPS}\ndef f(model):\n    return {expression}\n"
+    own, _ = models.Subject(model="torchvision/squeezenet1_1", shape=SHAPE).with_weights()
+    names = {"model": own, "SHAPE": SHAPE}
+    exec(HELPS, names)  # noqa: S102 - lines of ours
+    expected = eval(expression, names)  # noqa: S307
+    with Runner() as runner:
+        squeezenet(runner, tmp_path, COUNTS)
+        for _ in range(2):
+            done = squeezenet(runner, tmp_path, text)
+            assert (done.status, done.value) == ("returned", pytest.approx(expected, rel=1e-5))
+        server = runner._servers.get("students")
+        assert len(server._weights._files) == 1
+
+
+def test_what_another_job_reads_meanwhile_is_no_reason_to_end_it(tmp_path):
+    """Both run on weights that are not drawn; the one that reads is begun anew elsewhere, and so may be the other."""
+    waits = "import time\ndef f(model):\n    time.sleep(2)\n    return sum(p.numel() for p in model.parameters())\n"
+    reads = "def g(model):\n    return float(model.features[0].weight.detach()[0, 0, 0, 0])\n"
+    with Runner() as runner, ThreadPoolExecutor(2) as pool:
+        squeezenet(runner, tmp_path, waits + reads)
+        slow = pool.submit(squeezenet, runner, tmp_path, waits + reads)
+        time.sleep(0.7)
+        quick = squeezenet(runner, tmp_path, waits + reads, function="g")
+        own, _ = models.Subject(model="torchvision/squeezenet1_1", shape=SHAPE).with_weights()
+        assert quick.value == pytest.approx(float(own.features[0].weight[0, 0, 0, 0].detach()))
+        assert slow.result().value == 1_235_496
+        squeezenet(runner, tmp_path, COUNTS)
+        assert not runner._servers.get("students")._replaced
+
+
+def test_where_nothing_tells_what_is_read_weights_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr("labgrade.sandbox.host.fork_server.can_be_blank", lambda: False)
+    with Runner() as runner:
+        assert squeezenet(runner, tmp_path, COUNTS).value == 1_235_496
+        assert len(runner._servers.get("students")._weights._files) == 1
+
+
+def test_the_kernel_tells_of_a_file_whether_it_was_read(tmp_path):
+    assert can_be_blank()
+    blank = BlankWeights(os.memfd_create("blank"))
+    os.truncate(blank.file, 1 << 20)
+    with mmap.mmap(blank.file, 1 << 20, flags=mmap.MAP_PRIVATE) as area:
+        assert not blank.are_read
+        assert area[1 << 19] == 0
+        assert blank.are_read

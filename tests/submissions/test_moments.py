@@ -402,6 +402,24 @@ def test_the_last_commit_of_the_class_s_repository_that_touches_the_folder_count
 
 
 @git
+def test_only_the_hand_ins_that_are_graded_are_looked_up_in_the_history(tmp_path):
+    for name in ("ann", "bob", "eve"):
+        write(tmp_path / f"class/{name}/hw.py")
+    run_git(tmp_path / "class", "init", "-q")
+    run_git(tmp_path / "class", "add", ".")
+    run_git(tmp_path / "class", "commit", "-qm", "hand in")
+    asked = []
+
+    def opening(kind, source, take, arguments):
+        asked.append(arguments.get("paths"))
+        return here(kind, source, take, arguments)
+
+    told = moments(tmp_path / "class", ["bob"], opening=opening, zone=UTC)
+    assert asked == [["bob"]]
+    assert told["bob"].by == "the last commit that touches it"
+
+
+@git
 def test_a_shallow_class_repository_tells_nothing(tmp_path):
     write(tmp_path / "class/ann/hw.py")
     run_git(tmp_path / "class", "init", "-q")

@@ -94,7 +94,7 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
     request = json.loads(text)
     match request["do"]:
         case "prepare":
-            _prepare(control, shelf, request["subject"], descriptors)
+            _prepare(control, shelf, request, descriptors)
         case "compiler":
             jobs.compiler_wanted = True
         case "run" if jobs.jail.private:
@@ -155,12 +155,14 @@ def _leave(jail: Jail) -> NoReturn:
     os._exit(0)
 
 
-def _prepare(control: socket.socket, shelf: Shelf, subject: dict[str, Any], given: list[int]) -> None:
+def _prepare(control: socket.socket, shelf: Shelf, request: Mapping[str, Any], given: list[int]) -> None:
     """Build a subject; `given` may hold a file of its weights. Else such a file may be sent along with the reply."""
     files: list[int] = []
     try:
-        files = shelf.prepare(subject, given)
-        told = {"event": "ready", "bytes": shelf.bytes}
+        subject = request["subject"]
+        blank = files = shelf.prepare_blank(subject) if request["blank"] else []
+        files = blank or shelf.prepare(subject, given)
+        told = {"event": "ready", "bytes": shelf.bytes, "blank": bool(blank)}
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
         told = {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
     with contextlib.suppress(OSError):  # a grader that is gone hears nothing

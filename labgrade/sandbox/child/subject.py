@@ -32,6 +32,7 @@ class Shelf:
     def __init__(self, zoo: Callable[[], Any]) -> None:
         self._zoo = zoo
         self._ready: list[tuple[dict[str, Any], Any]] = []
+        self._blank: list[Any] = []
 
     def prepare(self, wanted: Mapping[str, Any], kept: Sequence[int] = ()) -> list[int]:
         """Build a subject, so that the children of this process need not. Return a file of its weights, if any.
@@ -50,19 +51,36 @@ class Shelf:
         if sys.platform == "linux" and not kept:
             with contextlib.suppress(OSError, RuntimeError):  # where a jail refuses it they stay where they are
                 files = _move_to_file(model)
-        self._ready.append((dict(wanted), subject))
-        gc.collect()
-        gc.freeze()
+        self._add(wanted, subject)
         if getattr(subject, "is_known_by_weights", False):
             return files
         for each in files:
             os.close(each)
         return []
 
+    def prepare_blank(self, wanted: Mapping[str, Any]) -> list[int]:
+        """Build a subject whose weights nobody has drawn. Return the file in which they would lie; none if it can't be.
+
+        Raises:
+            Exception: as `prepare`.
+        """
+        subject, files = self._named(wanted), []
+        if sys.platform == "linux" and getattr(subject, "is_known_by_weights", False):
+            with contextlib.suppress(OSError, RuntimeError):
+                subject.with_weights_put_in(lambda model: files.append(_leave_blank(model)))
+                self._add(wanted, subject)
+                self._blank.append(subject)
+        return files
+
+    def _add(self, wanted: Mapping[str, Any], subject: Any) -> None:
+        self._ready.append((dict(wanted), subject))
+        gc.collect()
+        gc.freeze()
+
     @property
     def bytes(self) -> int:
         """Return the bytes that the weights of the ready subjects take."""
-        models = [subject.with_weights()[0] for _, subject in self._ready]
+        models = [subject.with_weights()[0] for _, subject in self._ready if subject not in self._blank]
         return sum(each.nbytes for model in models if hasattr(model, "parameters") for each in model.parameters())
 
     def arguments(self, told: Any) -> dict[str, object]:
@@ -117,9 +135,7 @@ def _move_to_file(model: Any) -> list[int]:
     from labgrade.sandbox.jail import linux
 
     tensors = _tensors(model)
-    users = Counter(each.untyped_storage().data_ptr() for each in tensors)
-    whole = [each for each in tensors if each.is_contiguous() and each.untyped_storage().nbytes() == each.nbytes > 0]
-    moved = [each for each in whole if users[each.data_ptr()] == 1]
+    moved = _alone(tensors)
     if sum(each.nbytes for each in moved) < _MANY_BYTES:
         return []
     import fcntl
@@ -145,6 +161,28 @@ def _move_to_file(model: Any) -> list[int]:
     return files
 
 
+def _leave_blank(model: Any) -> int:
+    """Let a module's weights lie in a new, sealed file that holds nothing yet; return its descriptor.
+
+    Raises:
+        RuntimeError: they are small, or can't lie there.
+    """
+    import fcntl
+
+    tensors = _tensors(model)
+    *places, size = _offsets(tensors)
+    if size < _MANY_BYTES or len(_alone(tensors)) < len(tensors):
+        message = "these weights are to be drawn"
+        raise RuntimeError(message)
+    file = os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.truncate(file, size)
+    area = _mapped(file)
+    for each, place in zip(tensors, places, strict=True):
+        _use_values_at(each, area, place)
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
+    return file
+
+
 def _load_weights(file: int, model: Any) -> None:
     """Give a module the weights in a file, which a module that was built alike has written.
 
@@ -163,6 +201,13 @@ def _load_weights(file: int, model: Any) -> None:
 
 def _tensors(model: Any) -> list[Any]:
     return [*model.parameters(), *model.buffers()] if hasattr(model, "parameters") else []
+
+
+def _alone(tensors: Sequence[Any]) -> list[Any]:
+    """Return the tensors that lie in one piece, each in memory of its own."""
+    users = Counter(each.untyped_storage().data_ptr() for each in tensors)
+    whole = [each for each in tensors if each.is_contiguous() and each.untyped_storage().nbytes() == each.nbytes > 0]
+    return [each for each in whole if users[each.data_ptr()] == 1]
 
 
 def _offsets(tensors: Sequence[Any]) -> list[int]:

@@ -24,7 +24,9 @@ from labgrade.sandbox.child.main import IN_FILE, LOADED, UP, message
 from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from labgrade.sandbox.host.branch import BlankWeights
 
     Take: TypeAlias = Callable[[IO[bytes]], None]
 
@@ -67,8 +69,11 @@ class Child:
     """One started child.
 
     `pipes`: its job to be written; result, output and errors to be read; errors may be -1. `take` reads what comes
-    behind the first byte of the result, as it comes. Each pipe has a thread that reads it.
+    behind the first byte of the result, as it comes. Each pipe has a thread that reads it. `blank`: weights that are
+    not drawn, and that it must not read.
     """
+
+    blank: Sequence[BlankWeights] = ()
 
     def __init__(
         self, pipes: tuple[int, int, int, int], most: int, kill: Callable[[], None], take: Take | None = None
@@ -246,8 +251,8 @@ class Ending:
     """What is known of a child, while it runs and in the end.
 
     `up`: the child was confined; what happened later is the student's doing. `stopped`: why the grader ended it
-    (`wall`, `start`, `output`, `memory`, `gone`). `fault`: why it could not be started. `lost`: its server is gone,
-    which is labgrade's fault.
+    (`wall`, `start`, `output`, `memory`, `gone`, `blank`). `fault`: why it could not be started. `lost`: its server is
+    gone, which is labgrade's fault.
     """
 
     child: Child
@@ -265,6 +270,11 @@ class Ending:
         end = self.exit
         killed = end is not None and not (self.stopped or end.why) and end.code == _KILLED
         return not self.up or not taken if self.lost else killed and (not self.up or (trusted and not taken))
+
+    @property
+    def was_blind(self) -> bool:
+        """Return whether the child read weights that nobody has drawn, so that nothing that it said counts."""
+        return any(each.are_read for each in self.child.blank)
 
     @property
     def loaded(self) -> bool:
@@ -288,10 +298,11 @@ def follow(
     """Give the child its job once it is up, and wait for its end. `wall`: the seconds it may take from then on.
 
     Now and then, and in the end, two questions are asked: `starved`, whether the kernel held its memory at the limit;
-    `patience`, whether nobody waits for it any more.
+    `patience`, whether nobody waits for it any more. A child that reads blank weights is stopped.
     """
     ending = Ending(child)
     reasons = {"memory": starved} | ({"gone": patience.is_gone} if patience is not None else {})
+    reasons |= {"blank": lambda: ending.was_blind} if child.blank else {}
     killed = False
     deadline = time.monotonic() + START_SECONDS
     while ending.exit is None and not ending.fault and not ending.lost:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import subprocess
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.child.main import ROOMY
+from labgrade.sandbox.host.branch import Branch, can_be_blank, is_there
 from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild, hang_up
 from labgrade.sandbox.host.kept_weights import KeptWeights
 from labgrade.sandbox.host.start_server import START_SECONDS, KilledError, start
@@ -63,26 +63,6 @@ class Settings:
     offered: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True, eq=False)
-class _Branch:
-    """A server that forks children.
-
-    `line`: the connection to it; `ready`: the subjects that it has built, as JSON; `bytes`: the size of their weights;
-    `lines`: those of its children, each open until its child has ended; `compiles`: it has loaded torch's compiler.
-    """
-
-    line: socket.socket
-    ready: set[str] = field(default_factory=set)
-    bytes: int = 0
-    lines: list[socket.socket] = field(default_factory=list)
-    compiles: bool = False
-
-    @property
-    def busy(self) -> bool:
-        """Return whether one of its children runs."""
-        return any(line.fileno() >= 0 for line in self.lines)
 
 
 class ForkServer:
@@ -143,8 +123,9 @@ class ForkServer:
 
     def _join(self, control: socket.socket, state: dict[str, Any]) -> None:
         self._control = control
-        self._main = _Branch(control)
-        self._branches: OrderedDict[str, _Branch] = OrderedDict()
+        self._main = Branch(control)
+        self._branches: OrderedDict[str, Branch] = OrderedDict()
+        self._replaced: list[Branch] = []  # whose last children run
         self._weights = KeptWeights()
         self._making_branches = threading.Lock()
         self._compiles = False
@@ -155,12 +136,12 @@ class ForkServer:
     @property
     def is_there(self) -> bool:
         """Return whether the server still runs. A branch of it may have ended."""
-        return _is_there(self._control)
+        return is_there(self._control)
 
     @property
     def is_ending(self) -> bool:
         """Return whether the server has ended, or ends within half a second."""
-        return not _is_there(self._control, _ENDING_MS)
+        return not is_there(self._control, _ENDING_MS)
 
     def start(
         self,
@@ -200,16 +181,18 @@ class ForkServer:
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
         ends = (job_write, result, output, rest[0] if rest else -1)
-        return PolledChild(ends, most, ours, partial(self._heard, meta=meta), take, file)
+        child = PolledChild(ends, most, ours, partial(self._heard, meta=meta), take, file)
+        child.blank = branch.blank
+        return child
 
-    def _chosen(self, ready: Ready, *, compiler: bool) -> _Branch:
+    def _chosen(self, ready: Ready, *, compiler: bool) -> Branch:
         """Return the server or branch that forks the next child; with `compiler`, it has torch's compiler loaded."""
         branch = self._branch(ready, compiler=compiler) if ready.subjects else self._main
         if compiler:
             self._load_compiler(branch)
         return branch
 
-    def _load_compiler(self, branch: _Branch) -> None:
+    def _load_compiler(self, branch: Branch) -> None:
         if not branch.compiles:
             with contextlib.suppress(OSError):
                 branch.line.send(b'{"do": "compiler"}')
@@ -267,15 +250,18 @@ class ForkServer:
         """
         self._lends = True
         with self._making_branches:
-            send(self._branch(ready, compiler=False).line)
+            send(self._branch(replace(ready, blank=False), compiler=False).line)
 
-    def _branch(self, ready: Ready, *, compiler: bool) -> _Branch:
+    def _branch(self, ready: Ready, *, compiler: bool) -> Branch:
         """Return the branch that has these subjects ready; make it if need be, and close those that are too many."""
         key = ready.branch
         branch = self._branches.get(key)
-        if branch is not None and not _is_there(branch.line):
-            self._branches.pop(key).line.close()
+        if branch is not None and not (branch.is_there and branch.serves(blank=ready.blank)):
+            self._replaced.append(self._branches.pop(key))
             branch = None
+        for each in [each for each in self._replaced if not (each.busy and each.is_there)]:
+            self._replaced.remove(each)
+            each.line.close()
         if branch is None and compiler and self._ask is None:
             self._load_compiler(self._main)  # then its branches have it for nothing
         if branch is None or not {json.dumps(each) for each in ready.subjects} <= branch.ready:
@@ -289,7 +275,7 @@ class ForkServer:
             self._branches.pop((large or idle)[0]).line.close()
         return branch
 
-    def _room(self, beside: _Branch | None = None) -> bool:
+    def _room(self, beside: Branch | None = None) -> bool:
         """Return whether there is room for more branches, or for all but one: a small network costs a call to build.
 
         Those of a borrowed server are counted by its owner, who knows their sizes.
@@ -299,28 +285,29 @@ class ForkServer:
         few = self._lends or (self._ask is None and len(self._branches) <= _MOST_BRANCHES)
         return few and held <= most
 
-    def _borrowed(self, known: _Branch | None, ready: Ready) -> _Branch:
+    def _borrowed(self, known: Branch | None, ready: Ready) -> Branch:
         """Return a branch of another process's server. Only the subjects that were asked for are known to be ready."""
         if self._ask is None:
             raise LostError
-        branch = _Branch(self._ask(ready), {json.dumps(each) for each in ready.subjects})
+        branch = Branch(self._ask(ready), {json.dumps(each) for each in ready.subjects})
         if known is not None:
             branch.ready |= known.ready
             known.line.close()
         return branch
 
-    def _made(self, known: _Branch | None, ready: Ready) -> _Branch:
+    def _made(self, known: Branch | None, ready: Ready) -> Branch:
         """Return a branch with more subjects ready, as far as there is room; children build the others.
 
         Raises:
             LostError: the server is gone.
             FaultError: a subject cannot be built.
         """
-        branch = known or _Branch(self.branch())
+        branch = known or Branch(self.branch())
         for subject in ready.subjects:
             text = json.dumps(subject)
             if text not in branch.ready and (self._room() or not branch.ready):
-                reply = self._weights.prepare(branch.line, subject, START_SECONDS)
+                blank = ready.blank and not self._lends and can_be_blank()
+                reply, files = self._weights.prepare(branch.line, subject, START_SECONDS, blank=blank)
                 if reply.get("event") != "ready":
                     if branch is not known:
                         branch.line.close()
@@ -328,6 +315,7 @@ class ForkServer:
                         raise LostError
                     raise FaultError(reply["reason"])
                 branch.bytes = reply.get("bytes", 0)
+                branch.blank += files
             branch.ready.add(text)
         return branch
 
@@ -341,13 +329,14 @@ class ForkServer:
 
     def close(self) -> None:
         """Hang up; the server then ends its children and itself."""
-        lines = [branch.line for branch in self._branches.values()]
+        lines = [branch.line for branch in (*self._branches.values(), *self._replaced)]
         own = () if self._ask is not None else lines  # to hang up is to hang up for all who share it
         for control in (*own, self._control):
             hang_up(control)
         for control in (*lines, self._control):
             control.close()
         self._branches.clear()
+        self._replaced.clear()
         self._weights.close()
         if self._process is not None:
             try:
@@ -391,10 +380,3 @@ def _binds(listener: socket.socket, name: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_there(line: socket.socket, patience: int = 0) -> bool:
-    """Return whether the other end is still open after so many milliseconds."""
-    poll = select.poll()
-    poll.register(line, 0)
-    return not poll.poll(patience)

@@ -13,6 +13,8 @@ import socket
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from labgrade.sandbox.host.branch import BlankWeights
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,22 +31,31 @@ class KeptWeights:
     def __init__(self) -> None:
         self._files: OrderedDict[str, int] = OrderedDict()
 
-    def prepare(self, line: socket.socket, subject: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Have a branch build a subject, from kept weights if there are some. Return its reply, empty if it is gone."""
+    def prepare(
+        self, line: socket.socket, subject: Mapping[str, Any], seconds: float, *, blank: bool = False
+    ) -> tuple[dict[str, Any], list[BlankWeights]]:
+        """Have a branch build a subject, from kept weights if there are some. Return its reply, empty if it is gone.
+
+        `blank`: weights that nobody has drawn will do; where it has such, they are returned, too.
+        """
         text = json.dumps(subject)
         kept = [self._files[text]] if text in self._files else []
+        request = {"do": "prepare", "subject": subject, "blank": blank and not kept}
         with contextlib.suppress(OSError):
-            socket.send_fds(line, [json.dumps({"do": "prepare", "subject": subject}).encode()], kept)
+            socket.send_fds(line, [json.dumps(request).encode()], kept)
         try:
             line.settimeout(seconds)
             said, given, _, _ = socket.recv_fds(line, _MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
         except OSError:
-            return {}
+            return {}, []
+        reply: dict[str, Any] = json.loads(said) if said else {}
+        if reply.get("blank"):
+            return reply, [BlankWeights(each) for each in given]
         if given:
             self._keep(text, given[0])
         elif kept:
             self._files.move_to_end(text)
-        return json.loads(said) if said else {}
+        return reply, []
 
     def _keep(self, text: str, file: int) -> None:
         self._files[text] = file

@@ -11,7 +11,7 @@ from reference._tiling.node_kinds import disagreement
 from reference._tiling.prove import prove
 from reference._tiling.report import findings_of
 from reference._tiling.rounding import sizes_of_terms
-from reference._tiling.runtimes import by_reference
+from reference._tiling.runtimes import by_onnxruntime, by_reference
 from tests.reference.tiling.conftest import DECLARED, tries
 from tests.reference.tiling.networks import mlp, save
 from tests.reference.tiling.right_ways import WAYS
@@ -30,6 +30,26 @@ def either(request, monkeypatch):
 @pytest.fixture
 def original():
     return mlp([100, 70, 9], batch=2, seed=4)
+
+
+def test_the_original_may_be_a_link_or_not_be_mapped(tmp_path, monkeypatch):
+    large = mlp([100, 300, 9], batch=2, seed=4)
+    path, beside = save(tiled(large, Way()), tmp_path / "s.onnx"), tmp_path / "beside"
+    beside.mkdir()
+    save(large, beside / "o.onnx")
+    (tmp_path / "o.onnx").symlink_to(beside / "o.onnx")
+    (tmp_path / "hard.onnx").hardlink_to(beside / "o.onnx")
+    given = []
+    for reference in (beside / "o.onnx", tmp_path / "o.onnx", tmp_path / "hard.onnx"):
+        proof = prove(path, reference, declared=DECLARED)
+        given.clear()
+        monkeypatch.setattr(execution, "by_onnxruntime", lambda *a, **b: given.append(a[0]) or by_onnxruntime(*a, **b))
+        assert execute(path, reference, proof, NAMES).outcome == "agrees"
+        assert isinstance(given[0], bytes)
+        assert given[1:] == [str(path)], "the original is mapped, and so not read a second time"
+        monkeypatch.setattr(execution, "mapped", lambda at: at.with_name("none").name.encode())  # as an older runtime
+        assert execute(path, reference, proof, NAMES).outcome == "agrees"
+        monkeypatch.undo()
 
 
 @pytest.fixture
