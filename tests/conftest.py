@@ -6,7 +6,7 @@ import os
 import sys
 
 import pytest
-from helpers import kept, warm
+from helpers import forked, kept, warm
 from hypothesis import settings
 
 # Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
@@ -38,6 +38,7 @@ def pytest_configure(config):
     if not config.getoption("submission"):  # which grades, and runs no test
         kept.apart(first=not hasattr(config, "workerinput"))
         warm.lend(config)
+        forked.lend(config)
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once
         config.option.loadscopereorder = False  # the order below, not that of the most tests
