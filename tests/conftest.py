@@ -6,7 +6,7 @@ import os
 import sys
 
 import pytest
-from helpers import kept, warm
+from helpers import forked, kept, warm
 from hypothesis import settings
 
 # Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
@@ -38,6 +38,7 @@ def pytest_configure(config):
     if not config.getoption("submission"):  # which grades, and runs no test
         kept.apart(first=not hasattr(config, "workerinput"))
         warm.lend(config)
+        forked.lend(config)
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once
         config.option.loadscopereorder = False  # the order below, not that of the most tests
@@ -53,36 +54,57 @@ def pytest_sessionstart(session):
 # The files that take longest: whoever gets one of them last keeps the others waiting.
 LONGEST = [
     "test_samples",
-    "test_pages",
-    "test_attacks",
-    "test_golden",
     "test_browser",
     "test_installed",
+    "test_attacks",
+    "test_pages",
     "test_class",
     "test_faults",
+    "test_oracle",
     "test_cluster",
-    "test_torchscript",
-    "test_edits",
-    "test_free_reports",
-    "test_cpp_docs",
-    "test_tiling_tasks",
-    "test_pytest_plugin",
-    "test_builds",
-    "test_gallery",
-    "test_own_section",
-    "test_nothing_given_away",
-    "test_odd_forms",
     "test_in_the_jail",
+    "test_runner",
+    "test_text",
+    "test_misconceptions",
+    "test_remembered_runs",
+    "test_mentions",
+    "test_tiling_tasks",
+    "test_testing",
+    "test_torchscript",
     "test_other_servers",
+    "test_tables",
     "test_cli",
-    "test_hostile_course",
+    "test_gallery",
+    "test_builds",
+    "test_cpp_docs",
+    "test_free_reports",
+    "test_pytest_plugin",
+    "test_pretrained",
     "test_behaviour",
-    "test_dynamo",
-    "test_config",
-    "test_called_together",
     "test_wrong_students",
+    "test_nothing_given_away",
     "test_onnx_suites",
-    "test_full_disk",
+    "test_shadowing",
+    "test_called_together",
+    "test_own_section",
+    "test_kit",
+    "test_a_readers_day",
+    "test_artifacts",
+    "test_zoo",
+    "test_odd_forms",
+    "test_run_form",
+    "test_reader",
+    "test_cgroups",
+    "test_soak",
+    "test_lines",
+    "test_edits",
+    "test_search",
+    "test_counters",
+    "test_layers",
+    "test_noticing",
+    "test_hostile_course",
+    "test_generated",
+    "test_golden",
 ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.task import (
     Alternative,
     AnswerSpec,
@@ -311,7 +312,7 @@ def _call_schema(kind: str, entries: Registry) -> Schema:
             "minProperties": 1,
             "maxProperties": 1,
             "additionalProperties": False,
-            "properties": {name: _parameters(f"{kind} '{name}'", entries, name) for name in names},
+            "properties": {name: _parameters(f"{kind} '{name}'", entries.get(name)) for name in names},
         },
         "else": _one_of(kind, {name: entries.get(name) for name in names}),
     }
@@ -323,8 +324,7 @@ def _one_of(title: str, entries: Mapping[str, Entry]) -> Schema:
     return {"title": title, "enum": list(entries), "markdownEnumDescriptions": told}
 
 
-def _parameters(title: str, entries: Registry, name: str) -> Schema:
-    entry = entries.get(name)
+def _parameters(title: str, entry: Entry) -> Schema:
     return {
         "title": title,
         "description": entry.description,
@@ -357,14 +357,20 @@ def _quantity(entries: Registry) -> Schema:
         "allOf": [
             {
                 "if": {"properties": {"quantity": {"const": name}}, "required": ["quantity"]},
-                "then": {
-                    # what a task's own `arguments` say need not be said here: see `rules_subject`
-                    "properties": {"with": _parameters(f"quantity '{name}'", entries, name) | {"required": []}},
-                },
+                "then": _settings_of_quantity(entries.get(name)),
             }
             for name in names
         ],
     }
+
+
+def _with(entry: Entry) -> Schema:
+    """The schema of a quantity's conventions: what a task's own `arguments` say need not be said here."""
+    return {"properties": {"with": _parameters(f"quantity '{entry.name}'", entry) | {"required": []}}}
+
+
+# Of 500 functions, that courses have in common, each read once.
+_settings_of_quantity = ByIdentity(_with, 2048)
 
 
 def _of_parameter(entry: Entry, name: str) -> str:

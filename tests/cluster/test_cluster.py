@@ -10,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import distributed
 import pytest
 from helpers import classroom
 from helpers.soak import soak
@@ -174,6 +173,8 @@ def test_a_submission_that_ends_its_session_each_time_costs_nobody_else(room, cl
 def test_nobody_reaches_the_workers_without_our_keys(client):
     place = client.scheduler.address
     assert place.startswith("tls://127.0.0.1:")
+    import distributed
+
     for security in (None, distributed.Security.temporary()):
         with pytest.raises((OSError, TypeError)):
             distributed.Client(place.replace("tls", "tls" if security else "tcp"), security=security, timeout=5)

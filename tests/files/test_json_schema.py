@@ -110,7 +110,6 @@ def test_specs_changed_at_random_have_the_problems_that_the_library_finds(of_a_t
     assert wrong > 12
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -129,8 +128,9 @@ def test_specs_changed_at_random_have_the_problems_that_the_library_finds(of_a_t
     ],
     ids=repr,
 )
-def test_each_keyword_refuses_what_the_library_refuses(wanted, value):
-    assert by_labgrade(wanted, value) == by_the_library(wanted, value)
+def test_each_keyword_refuses_what_the_library_refuses(wanted):
+    found = [(value, by_labgrade(wanted, value), by_the_library(wanted, value)) for value in VALUES]
+    assert [each for each in found if each[1] != each[2]] == []
 
 
 def when(conditions, then):

@@ -3,8 +3,8 @@
 To start Python and to load labgrade takes longer than most of what tests ask of a command.
 """
 
-import atexit
 import contextlib
+import fcntl
 import functools
 import gc
 import json
@@ -22,6 +22,8 @@ from pathlib import Path
 
 _TESTS = Path(__file__).parents[1]
 _ASKED_BYTES = 1 << 20
+_WHERE = "LABGRADE_TESTS_FORKS"
+_STARTED = []
 _LOADED = (
     *("labgrade.pytest.grading", "labgrade.pytest.unchanged", "labgrade.run.worker"),
     *("labgrade.reports.html.render", "labgrade.reports.json", "labgrade.reports.terminal"),
@@ -62,18 +64,32 @@ def stand_in(folder, program, heavy):
     script.chmod(0o755)
 
 
+def lend(config):
+    """In the process that others are started by: all of these share one that has loaded all, until this one ends."""
+    if sys.platform != "linux" or hasattr(config, "workerinput"):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="forked-"))
+    config.add_cleanup(functools.partial(shutil.rmtree, folder, ignore_errors=True))
+    os.mkfifo(folder / "held")
+    config.add_cleanup(functools.partial(os.close, os.open(folder / "held", os.O_RDWR)))
+    os.environ[_WHERE] = str(folder)
+
+
 @functools.cache
 def _parent():
-    """Where the process listens that has loaded all."""
-    folder = tempfile.mkdtemp(prefix="forked-")
-    at = str(Path(folder, "line"))
-    code = _SERVE.format(path=[str(_TESTS), str(_TESTS.parent)], at=at)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_TESTS.parent
-    )
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(process.communicate)
-    assert process.stdout.readline() == b"up\n"
+    """Where the process listens that has loaded all: whoever asks first starts it."""
+    folder = Path(os.environ[_WHERE])
+    at = str(folder / "line")
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not Path(at).exists():
+            with (folder / "held").open("rb") as held:  # which ends with the process that others are started by
+                code = _SERVE.format(path=[str(_TESTS), str(_TESTS.parent)], at=at)
+                command = [sys.executable, "-c", code]
+                started = subprocess.Popen(command, stdin=held, stdout=subprocess.PIPE, cwd=_TESTS.parent)
+            with started.stdout:
+                assert started.stdout.readline() == b"up\n"
+            _STARTED.append(started)  # it outlives this process where others use it
     return at
 
 

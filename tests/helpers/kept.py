@@ -23,8 +23,12 @@ def apart(*, first):
 
 
 def forget_oldest(folder, most):
-    """Delete all files but as many as that, which were written last."""
-    written = sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime_ns)
-    for path in written[:-most]:
-        with contextlib.suppress(OSError):  # another run did
+    """Delete all files but as many as that, which were written last. Another run may do so meanwhile."""
+    written = {}
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                written[path] = path.stat().st_mtime_ns
+    for path in sorted(written, key=written.get)[:-most]:
+        with contextlib.suppress(OSError):
             path.unlink()

@@ -78,16 +78,17 @@ def reference(node, feeds, opset):
         )[0]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1][0].dtype}-{case[1][0].ndim}")
-def test_a_value_is_the_one_of_onnxs_reference(case):
-    kind, inputs, attributes = case
-    feeds = {f"x{at}": each for at, each in enumerate(inputs)}
-    node = helper.make_node(kind, list(feeds), ["y"], **attributes)
-    own = small.value_of(node, inputs)
-    right = np.asarray(reference(node, feeds, 21))
-    assert own is not None
-    assert (own.dtype, own.shape) == (right.dtype, right.shape)
-    np.testing.assert_array_equal(own, right)
+@pytest.mark.parametrize("kind", dict.fromkeys(kind for kind, *_ in CASES))
+def test_a_value_is_the_one_of_onnxs_reference(kind):
+    for inputs, attributes in (case for of, *case in CASES if of == kind):
+        said = f"{kind}, {[(each.dtype, each.shape) for each in inputs]}, {attributes}"
+        feeds = {f"x{at}": each for at, each in enumerate(inputs)}
+        node = helper.make_node(kind, list(feeds), ["y"], **attributes)
+        own = small.value_of(node, inputs)
+        right = np.asarray(reference(node, feeds, 21))
+        assert own is not None, said
+        assert (own.dtype, own.shape) == (right.dtype, right.shape), said
+        np.testing.assert_array_equal(own, right, err_msg=said)
 
 
 def test_every_rule_is_tried():

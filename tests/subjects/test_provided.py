@@ -32,6 +32,18 @@ def truth():
         return model, tensor, model(tensor).numpy()
 
 
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """What writes the files has torch loaded; `test_onnx` and the fault below start the process that it is run in."""
+
+    def make(plain, path):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            provide._write(dict(plain), path)
+
+    monkeypatch.setattr(provide, "_make", make)
+
+
 def test_onnx(truth):
     path = provide.provide("subject.onnx", SUBJECT)
     onnx.checker.check_model(onnx.load(path), full_check=True)
@@ -41,6 +53,7 @@ def test_onnx(truth):
     assert provide.provide("subject.onnx", SUBJECT) == path
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_torchscript_state_dict_and_input(truth):
     model, tensor, output = truth
     with warnings.catch_warnings():
@@ -52,6 +65,7 @@ def test_torchscript_state_dict_and_input(truth):
     np.testing.assert_array_equal(np.load(provide.provide("input.npy", SUBJECT)), tensor.numpy())
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_named_model_takes_the_task_s_input_or_the_usual_one():
     small = SubjectSpec(model="micro/dilated", input=InputSpec(shape=(2, 3, 64, 64)))
     for subject, shape in ((small, [2, 3, 64, 64]), (None, [1, 3, 224, 224])):

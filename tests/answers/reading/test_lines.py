@@ -121,4 +121,4 @@ def test_lines_take_linear_time(unit, end):
         text = plain_markup(f"{unit}{end}" * (size // len(unit)))
         read(text)
 
-    assert takes_linear_time(work, 400_000)
+    assert takes_linear_time(work, 400_000, parts=1024)
