@@ -19,11 +19,11 @@ from labgrade.diagnosis.behaviour import (
     matters_on,
     same_as,
 )
+from labgrade.diagnosis.explain import CONSTANT
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.foresight import foresight
 from labgrade.diagnosis.networks.called import Called, called_on, networks_for, noun
 from labgrade.diagnosis.networks.small_networks import networks
-from labgrade.diagnosis.of_number import CONSTANT
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.separating import separating_on

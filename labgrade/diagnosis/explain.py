@@ -21,15 +21,16 @@ from labgrade.values import Number, show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from labgrade.core.task import Source, SubjectSpec
+    from labgrade.core.task import Check, Source, SubjectSpec
     from labgrade.judging.items import Item
     from labgrade.spec.registry import Registry
     from labgrade.truth.oracle import Oracle
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
+CONSTANT = "constant"
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 _SUFFIX = "_by_layer"  # beside `macs` stands `macs_by_layer`
 _CHANCE = Fraction(1, 1000)  # how likely a number that is nothing known may fit something, by its digits alone
@@ -302,3 +303,29 @@ def _pairs(total: int, values: Sequence[int]) -> int:
         found += seen[total - value]
         seen[value] += 1
     return found
+
+
+def with_number(
+    seen: Verdict, check: Check, tool: Callable[[], Verdict], number: Callable[[Verdict], Verdict]
+) -> Verdict:
+    """Return the verdict on a function's behaviour, with what is known of its number where that says more.
+
+    `tool`: the verdict with the tool that gives the number; `number`: a verdict with what a number is by itself.
+    """
+    found = seen.diagnosis
+    if found is None or seen.credit == 1:
+        return seen
+    if found.causes == (CONSTANT,):  # somebody wrote the number down
+        told = number(tool())
+        return replace(told, lines=seen.lines, diagnosis=found) if told.hint else seen
+    if not found.causes and not seen.hint:  # the number is a tool's, whatever called it
+        told = tool()
+        return replace(seen, hint=told.hint, facts=told.facts) if told.facts.get("explained") else seen
+    of_tools = {each.says for each in check.misconceptions if each.by_share}
+    if not of_tools & {*found.says}:
+        return seen
+    told = tool()  # which says what the tool does otherwise on this subject
+    if not told.hint or told.hint in of_tools:
+        return seen
+    says = tuple(told.hint if each in of_tools else each for each in found.says)
+    return replace(seen, facts=told.facts, diagnosis=replace(found, says=says))

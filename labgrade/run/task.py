@@ -17,8 +17,8 @@ from labgrade.core.results import Answer, NoAnswer, TaskReport
 from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.explain import with_number
 from labgrade.diagnosis.fitting import typed
-from labgrade.diagnosis.of_number import with_number
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, measured
 from labgrade.diagnosis.stated import Means, by_itself
 from labgrade.files.cache import missing

@@ -15,7 +15,7 @@ single file.
 
 `students` and the trusted servers are forks of one process that has imported torch and runs nothing; each enters its
 jail before it learns of a job. A subject's weights lie in a sealed file without a name, so that a fork copies no page
-tables of them; a branch that needs the same network is handed that file (host/kept_weights.py). They are drawn for
+tables of them; a branch that needs the same network is handed that file (host/branch.py). They are drawn for
 functions that read them: the others get a file that is empty, and stays so (host/branch.py). A result of 1 to 32 MB
 lies in such a file, too, where a control group bounds a job's memory.
 

@@ -196,7 +196,7 @@ def test_a_server_draws_the_weights_of_a_network_once_for_all_of_its_branches(tm
         assert runner.run_each(CallRequest(subject=None, attempt=True, **ask), [(subject, {})]) == [expected]
         assert len(server._branches) == 2
         assert list(server._weights._files.values()) == [file], "the second branch has made none"
-        monkeypatch.setattr("labgrade.sandbox.host.kept_weights._MOST_BYTES", 1 << 20)
+        monkeypatch.setattr("labgrade.sandbox.host.branch._MOST_BYTES", 1 << 20)
         server._weights._keep("large", os.dup(file))
         assert not server._weights._files, "beyond the bound none is kept"
     assert not server._weights._files

@@ -1,4 +1,8 @@
-"""A server that forks children, as its owner knows it; and weights in it that nobody has drawn.
+"""A server that forks children, as its owner knows it; and the weights of networks in it, kept or not even drawn.
+
+To draw weights takes longest, so that those of a network are kept for other branches. Each network's lie in a sealed
+file without a name, which a branch sends along when it has built it. A job that is given one network still sees nothing
+of another: a branch is sent the files of its own subjects alone.
 
 Many functions read no weight: they count. For such a function a network's weights lie in a file full of holes, which
 costs neither time nor memory. The kernel fills a hole as soon as anything reads or writes there, so that the size on
@@ -8,19 +12,28 @@ drawn.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import mmap
 import os
 import re
 import select
+import socket
+import stat
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import socket
+    from collections.abc import Mapping
     from pathlib import Path
 
     from labgrade.sandbox.requests import Job
+
+_MESSAGE_BYTES = 1 << 16
+_MOST_BYTES = 192 << 20  # of all kept files; a network that takes as much by itself is asked for once
+_MOST_TEXT = 1 << 20  # of a student's file that is guessed about
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +75,7 @@ class WeightReaders:
         if not job.may_read_nothing or _function(job) in self._known:
             return job
         try:
-            text = (folder / "handin" / str(job.arguments["file"])).read_bytes()
+            text = _text_of(folder / "handin" / str(job.arguments["file"]))
         except OSError:
             return job
         return replace(job, blank=not _seems_to_run(text, str(job.arguments["function"]).encode()))
@@ -92,8 +105,72 @@ def _seems_to_run(text: bytes, function: bytes) -> bool:
     return False
 
 
+def _text_of(path: Path) -> bytes:
+    """Return the beginning of a file in which a student's job may have put anything, a pipe say.
+
+    Raises:
+        OSError: it is no file.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            message = "not a file"
+            raise OSError(message)
+        return file.read(_MOST_TEXT)
+
+
 def _function(job: Job) -> tuple[object, object]:
     return job.arguments.get("file"), job.arguments.get("function")
+
+
+class KeptWeights:
+    """Files of weights by their subjects, those that were used last. Close it at the end.
+
+    The pages of a file belong to the branches that use it.
+    """
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, int] = OrderedDict()
+
+    def prepare(
+        self, line: socket.socket, subject: Mapping[str, Any], seconds: float, *, blank: bool = False
+    ) -> tuple[dict[str, Any], list[BlankWeights]]:
+        """Have a branch build a subject, from kept weights if there are some. Return its reply, empty if it is gone.
+
+        `blank`: weights that nobody has drawn will do; where it has such, they are returned, too.
+        """
+        text = json.dumps(subject)
+        kept = [self._files[text]] if text in self._files else []
+        request = {"do": "prepare", "subject": subject, "blank": blank and not kept}
+        with contextlib.suppress(OSError):
+            socket.send_fds(line, [json.dumps(request).encode()], kept)
+        try:
+            line.settimeout(seconds)
+            said, given, _, _ = socket.recv_fds(line, _MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            return {}, []
+        reply: dict[str, Any] = json.loads(said) if said else {}
+        if reply.get("blank"):
+            return reply, [BlankWeights(each) for each in given]
+        if given:
+            self._keep(text, given[0])
+        elif kept:
+            self._files.move_to_end(text)
+        return reply, []
+
+    def _keep(self, text: str, file: int) -> None:
+        self._files[text] = file
+        sizes = {each: os.fstat(own).st_size for each, own in self._files.items()}
+        # A file that is too large by itself goes at once, else those that were used longest ago.
+        for each in sorted(sizes, key=lambda each: sizes[each] <= _MOST_BYTES):
+            if sum(sizes.values()) > _MOST_BYTES:
+                os.close(self._files.pop(each))
+                del sizes[each]
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._files:
+            os.close(self._files.popitem()[1])
 
 
 @dataclass(slots=True, eq=False)

@@ -16,9 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.child.main import ROOMY
-from labgrade.sandbox.host.branch import Branch, can_be_blank, is_there
+from labgrade.sandbox.host.branch import Branch, KeptWeights, can_be_blank, is_there
 from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild, hang_up
-from labgrade.sandbox.host.kept_weights import KeptWeights
 from labgrade.sandbox.host.start_server import START_SECONDS, KilledError, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import Ready

@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from labgrade.core.task import Alternative, LiteralValue
-from labgrade.diagnosis.of_number import CONSTANT, with_number
+from labgrade.diagnosis.explain import CONSTANT, with_number
 from labgrade.verdict import Diagnosis, incorrect
 
 TOOL = Alternative(source=LiteralValue(value=1), says="This is what T prints.", credit=0.8, by_share=True)
