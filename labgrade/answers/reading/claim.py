@@ -227,7 +227,8 @@ def _on_line(label: str, plain: str, position: int, asked: _Wanted, offset: int)
     rest = plain[position:]
     if asked.kind == "text":
         value = rest.strip().strip("*`|\"'").strip()
-        return [Candidate(position=offset, value=value)] if value else []
+        led = re.search(r"[:=|\u2192>]|\s[-\u2013]\s", plain[:position]) or len(value.split()) == 1
+        return [Candidate(position=offset, value=value, doubt="" if led else label.strip()[-40:])] if value else []
     if asked.kind == "shape":
         said = shapes_said(rest)
         return [Candidate(position=offset, value=shape, near=near, doubt=doubt) for shape, near, doubt in said]

@@ -177,10 +177,15 @@ class Candidates:
         return self._wanted.small or not meant.piece.small or not large
 
     def _parts_are_right(self, meant: Sighting) -> bool:
-        """Return whether the line's other numbers add up to what is right, though this one is not their sum."""
+        """Return whether the line's numbers add up to what is right, or this one and another of the section."""
         parts = {each.number.value for each in self._said if each.line.place == meant.line.place}
         whole = sum(parts - {meant.number.value})
-        return len(parts) > PARTS and any(isinstance(one, Number) and one.value == whole for one in self._wanted.right)
+        others = {each.number.value for each in self._said if not each.piece.small} - {meant.number.value}
+        if self._wanted.asked & SPECIAL:  # these and the others are all there are
+            others = set()
+        sums = {meant.number.value + other for other in others}
+        sums |= {whole, whole + meant.number.value} if len(parts) > PARTS else set()
+        return any(isinstance(one, Number) and one.value in sums for one in self._wanted.right)
 
     def _right_by_another_word(self, meant: Sighting) -> bool:
         """Return whether the section has a right number that only its label keeps from being the answer."""

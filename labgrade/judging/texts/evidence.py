@@ -184,11 +184,17 @@ def is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
 
 
 def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
-    """Return the different numbers in the text's order; of equal ones, the best labelled or else the finest."""
+    """Return the different numbers in the text's order; of equal ones, the best labelled or else the finest.
+
+    What a line says once more, in more digits, is what its label means: `0.714 GMACs (714,188,480)`.
+    """
     kept: list[Sighting] = []
     for each in sorted(found, key=lambda one: (-one.rank, not one.says_total, one.number.half_unit, one.line.number)):
-        if not any(_is_same(each.number, other.number) for other in kept[:200]):
+        at = next((at for at, other in enumerate(kept[:200]) if _is_same(each.number, other.number)), None)
+        if at is None:
             kept.append(each)
+        elif each.line is kept[at].line and each.number.half_unit < kept[at].number.half_unit:
+            kept[at] = replace(kept[at], number=each.number)
     return sorted(kept, key=lambda one: one.line.number)
 
 

@@ -108,7 +108,9 @@ class FreeText:
             return missing
         pictured = next((line for line in self._lines() if line.pictured), None)
         if pictured is not None:
-            verdict = without_value(Outcome.MANUAL, f"{pictured.place}: {POINTS_ELSEWHERE}")
+            said = any(line.words or line.pieces for line in self._lines() if not line.pictured)
+            what = POINTS_ELSEWHERE.replace(" alone", "") if said else POINTS_ELSEWHERE
+            verdict = without_value(Outcome.MANUAL, f"{pictured.place}: {what}")
             return Choice(verdict=verdict, place=pictured.place)
         right = self._right() if is_table(self._wanted.type) and self._check.expected is not None else []
         held = as_many_numbers(self._lines(), right, self._taken())

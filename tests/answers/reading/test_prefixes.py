@@ -23,7 +23,8 @@ from labgrade.values import Number
         ("5.76 MFLOP/MB", 6, Fraction(576, 100)),
         ("25 GB/s", 25 * 10**9, 25 * 10**9),
         ("5.76", 10**9, Fraction(576, 100)),
-        ("71.3 %", 1, Fraction(713, 10)),
+        ("71.3 %", 1, Fraction(713, 1000)),  # a share, from 0 to 1
+        ("71.3 %", 70, Fraction(713, 10)),
     ],
 )
 def test_the_prefix_of_a_number_counts_where_it_is_meant(written, expected, meant):

@@ -247,7 +247,8 @@ def _numbers(title: str) -> tuple[str, ...]:
     match = NUMBER.match(plain, begin.end() if begin else 0)
     within = [canonical(found) for found in _WITHIN.findall(plain)]
     if match is None:
-        return (max(within, key=lambda number: number.count("-")),) if within else ()
+        most = max((number.count("-") for number in within), default=0)
+        return tuple(dict.fromkeys(number for number in within if number.count("-") == most))
     behind = _BEHIND.match(plain, match.end())
     if behind and canonical(match["number"]).isdecimal():  # Q4 (2-1-4)
         return (canonical(behind["number"]),)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
 
 _REMEMBERED = 32
+_IDENTIFIER = re.compile(r"[a-z]\w{0,40}(?:-\w{1,40}){1,8}")  # of a task, which nobody writes by chance: `eff-sizes`
 _VALUE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w*[-.]\d)")
 _BETWEEN = re.compile(r"[ ]*[:\uff1a\u2013\u2014(\uff08][ ]*| +- +")
 _CLOSING = re.compile(
@@ -116,7 +117,7 @@ def _begins_with(heading: Heading, token: str) -> bool:
         return canonical(number["number"]) in (*heading.numbers, heading.nested)
     title, words = _words(heading.title), _words(token)
     if not title.startswith(words):
-        return False
+        return bool(_IDENTIFIER.fullmatch(words)) and re.search(rf"(?<![\w-]){words}(?![\w-])", title) is not None
     rest = title[len(words) :]
     if heading.level == UNMARKED and not heading.numbers:
         return not rest.strip(": \uff1a.")
