@@ -13,6 +13,7 @@ A row that a commit can't run is left out for it.
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import os
 import resource
@@ -231,6 +232,9 @@ def sides(commit: str, folder: Path) -> Iterator[tuple[Side, Side]]:
     subprocess.run([_GIT, "worktree", "add", "--quiet", "--detach", str(old), commit], cwd=ROOT, check=True)
     try:
         python = _environment(old, folder / "base-venv")
+        for root in (old, ROOT):  # as after an installation, also where Python writes no bytecode
+            for part in ("labgrade", "reference", "checkers", "models"):
+                compileall.compile_dir(root / part, quiet=1)
         yield (
             Side("base", old, python, _made(folder / "of-base")),
             Side("now", ROOT, Path(sys.executable), _made(folder / "of-now")),

@@ -244,11 +244,14 @@ class _Search:
         return occasions >= ENOUGH_WRONG
 
     def _standing(self) -> list[Hypothesis]:
-        """Return the hypotheses that are not refuted. Products of more slips count only if nothing simpler is left."""
+        """Return the hypotheses that are not refuted, as far as none is simpler."""
         table = not isinstance(self._order[0].trial.value, Number)
         for most in range(1, (_MOST_IN_TABLES if table else _MOST_SLIPS) + 1):
-            bases = [each for each in _bases(self._trials) if most <= each.most]
-            left = [each for base in bases for each in self._tested(base, most)]
+            left: list[Hypothesis] = []
+            for base in _bases(self._trials):
+                # By another convention it would take as many slips, and so be less simple.
+                if most <= base.most and not (left and base.says):
+                    left += self._tested(base, most)
             if left:
                 return left
         return []

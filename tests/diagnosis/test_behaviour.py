@@ -9,7 +9,8 @@ from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
 from helpers.soak import sampled, soak
 from helpers.wrong_students import KINDS
 
-from labgrade.core.task import Limits
+from labgrade.core.task import Limits, QuantityCall
+from labgrade.diagnosis import behaviour
 from labgrade.diagnosis.bases import Base, bases_of
 from labgrade.diagnosis.behaviour import Behaviour, Hypothesis, _Search, contradicted, explore
 from labgrade.diagnosis.counterexample import SearchVerdict
@@ -394,3 +395,27 @@ def test_a_function_that_is_right_on_all_networks_makes_no_slip(monkeypatch):
         monkeypatch.setattr(Diagnoser, "_behaviour", lambda *_, called=called: Behaviour(called=called))
         said.append(Diagnoser(None, *about).right_elsewhere(SimpleNamespace(check=None)))
     assert said == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("expected_takes", "other_takes", "tested"),
+    [
+        (1, 1, [("", 1)]),  # upon the other one it would take as many, and be less simple
+        (2, 2, [("", 1), ("the other", 1), ("", 2)]),
+        (2, 1, [("", 1), ("the other", 1)]),
+        (9, 9, [("", 1), ("the other", 1), ("", 2), ("the other", 2), ("", 3), ("the other", 3)]),
+    ],
+)
+def test_no_other_convention_is_tried_where_the_expected_one_explains(monkeypatch, expected_takes, other_takes, tested):
+    bases = [Base(call=QuantityCall(quantity="macs"), says=says) for says in ("", "the other")]
+    takes, seen = dict(zip(("", "the other"), (expected_takes, other_takes), strict=True)), []
+
+    def left(_, base, most):
+        seen.append((base.says, most))
+        return [Hypothesis(base=base, slips=("slip",) * most)] if most == takes[base.says] else []
+
+    called = [Called(network=networks()[0], trial=Trial(verdict=incorrect("wrong"), value=Number(value=Fraction(1))))]
+    monkeypatch.setattr(behaviour, "_bases", lambda _: bases)
+    monkeypatch.setattr(_Search, "_tested", left)
+    _Search(SimpleNamespace(), Behaviour(called=called), called)._standing()
+    assert seen == tested
