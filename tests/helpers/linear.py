@@ -22,7 +22,7 @@ def _is_linear(work: Callable[[int], object], size: int, parts: int) -> bool:
     sizes = [size // 4, size]
     while not _WHOLE and sizes[0] > size // parts:
         sizes.insert(0, sizes[0] // 4)
-    work(size // 256)  # what is made once
+    work(size // 300)  # what is made once; of no size that is compared, since answers may be remembered
     before = _seconds(work, sizes[0])
     for larger in sizes[1:]:
         now = _seconds(work, larger)
