@@ -1,9 +1,11 @@
 """How the tests are shared among workers (a file stays with one, those that take longest come first) and drawn."""
 
+import contextlib
 import gc
 import logging
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from helpers import forked, kept, warm
@@ -30,8 +32,16 @@ def pytest_xdist_auto_num_workers(config):
     cores = yield
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or config.getoption("submission") or sys.platform != "linux":
         return cores
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return cores + (memory >= (cores + 1) * _WORKER_BYTES)
+    return cores + (_memory() >= (cores + 1) * _WORKER_BYTES)
+
+
+def _memory():
+    """The machine's memory, or what a container is given of it."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for file in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):  # ValueError: `max`
+            limits.append(int(Path("/sys/fs/cgroup", file).read_text()))
+    return min(limits)
 
 
 def pytest_configure(config):
