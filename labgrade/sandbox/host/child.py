@@ -303,8 +303,7 @@ def follow(
     ending = Ending(child)
     reasons = {"memory": starved} | ({"gone": patience.is_gone} if patience is not None else {})
     reasons |= {"blank": lambda: ending.was_blind} if child.blank else {}
-    killed = False
-    deadline = time.monotonic() + START_SECONDS
+    killed, deadline = False, time.monotonic() + START_SECONDS
     while ending.exit is None and not ending.fault and not ending.lost:
         match _next(ending, deadline, reasons):
             case None if ending.stopped:

@@ -173,8 +173,7 @@ class ForkServer:
         file = _file() if entries and take is None and setup["memory"] >= ROOMY else -1
         given += [*entries, *([file] if file >= 0 else [])]
         with contextlib.suppress(OSError):
-            request = {"do": "run", "file": file >= 0, **setup}
-            socket.send_fds(branch.line, [json.dumps(request).encode()], given)
+            socket.send_fds(branch.line, [json.dumps({"do": "run", "file": file >= 0, **setup}).encode()], given)
         theirs.close()
         for descriptor in (job_read, *(writer for _, writer in readers)):
             os.close(descriptor)
