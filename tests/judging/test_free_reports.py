@@ -42,6 +42,24 @@ def test_as_a_marker_says(found):
     assert (figures[AGREED] + figures[SUGGESTED]) / figures.total() >= LEAST, unlike
 
 
+def test_what_is_decided_stays_decided(found):
+    """`reports_waiting.txt` has what is not as a marker says: a line goes where the reader learns, and none comes."""
+    waiting = (report_figures.GALLERY.parent / "reports_waiting.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(name for name, how in found.items() if how is not AGREED) == waiting
+
+
+@pytest.mark.parametrize(("text", "alone"), [("![a](a.png)\n", True), ("![a](a.png)\n\nwhat it shows\n", False)])
+def test_a_picture_beside_words_is_not_alone(text, alone):
+    grader, asked = report_figures.grader(), {"by-layer": None}
+    try:
+        section = report_figures.Section("a-picture", "2-1-4-macs", asked, f"## 2-1-4\n\n{text}")
+        verdict = report_figures.judged(grader, section)["by-layer"]
+    finally:
+        grader.stop()
+    assert verdict.outcome == "MANUAL"
+    assert ("alone" in verdict.reason) is alone
+
+
 def test_the_gallery_is_large():
     assert len(report_figures.sections()) >= 60
 

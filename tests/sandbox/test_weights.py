@@ -15,7 +15,7 @@ import torch
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.child.subject import Shelf
-from labgrade.sandbox.host.branch import BlankWeights, _seems_to_run, can_be_blank
+from labgrade.sandbox.host.branch import BlankWeights, _seems_to_run, _text_of, can_be_blank
 from labgrade.sandbox.requests import CallRequest, Ready
 from labgrade.sandbox.runner import Runner
 from labgrade.subjects import models
@@ -328,3 +328,11 @@ def test_the_kernel_tells_of_a_file_whether_it_was_read(tmp_path):
         assert not blank.are_read
         assert area[1 << 19] == 0
         assert blank.are_read
+
+
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path):
+    os.mkfifo(tmp_path / "hw.py")
+    (tmp_path / "link.py").symlink_to("/etc/hostname")
+    for name in ("hw.py", "link.py"):
+        with pytest.raises(OSError, match=r"not a file|symbolic links"):
+            _text_of(tmp_path / name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.numerals.number_words import Found
 
 _CLAUSE = re.compile(r"[,;:|()\[\]\uff08\uff09\uff0c\uff1a\uff1b\u3001\u3002]|[.!?]\s|\s[-\u2013]\s|=")
-_CALCULATION = re.compile(r"[,;|\uff0c\uff1b\u3001\u3002]|[.!?]\s|\s[-\u2013]\s")
+_CALCULATION = re.compile(r",(?!\d)|[;|\uff0c\uff1b\u3001\u3002]|[.!?]\s|\s[-\u2013]\s")
 _SENTENCE = re.compile(r"[;|\uff1b\u3002]|(?<!\bca)(?<!approx)(?<!e\.g)(?<!i\.e)[.!?]\s+(?=[^\W\d_a-z]|\d)")
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""

@@ -37,6 +37,7 @@ def doubted(text):
         f"Total: {SIX} expected",
         f"Memory in fp16: {SIX}",
         f"Total: between 6,000,000 and {SIX}",
+        f"Sending all of it would be 2 x 3,312,452 = {SIX}",
         f"Total: zwischen 6 Mio und {SIX}",
         f"Memory: {SIX} with float64",
         f"somewhere < 9,000,000 and > {SIX}",

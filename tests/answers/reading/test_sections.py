@@ -179,6 +179,19 @@ def test_headings_of_words():
     assert under(text, "results") == ["a", "c"]
 
 
+@pytest.mark.parametrize(
+    "heading", ["## 1. Sizes (eff-sizes)", "## Sizes \u2013 eff-sizes", "## eff-accuracy, eff-sizes"]
+)
+def test_a_heading_may_have_a_tasks_name_anywhere(heading):
+    text = f"# Report\n{heading}\n5\n## 2. The rest (eff-sizes-of-all)\n6\n"
+    assert under(text, "eff-sizes") == ["5"]
+
+
+def test_a_heading_may_name_two_tasks_behind_a_word():
+    text = "## Monday: set-up, 2-1-3 and 2-1-1\n5\n## Tuesday\n6\n"
+    assert under(text, "2-1-1") == under(text, "2-1-3") == ["5"]
+
+
 def test_an_empty_path_is_everything():
     assert under("a\n# b\n") == ["a\n# b"]
 
